@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace writ {
+
+/// The three scopes, broadest first. The numbers are those of `ScopeLevel` on the wire, where the
+/// instance is spelled ORG. Frozen.
+enum class Scope : std::uint8_t { kInstance = 0, kDomain = 1, kProject = 2 };
+
+/// Names one scope: no domain is the instance, a domain alone is that domain, both are a project.
+/// `org` is not part of it: it is echoed to clients and never stored.
+struct ScopeKey {
+  std::string domain;
+  std::string project;
+
+  Scope scope() const;
+
+  /// `v1::{domain}:{project}`, empty segments kept: the instance is `v1:::`. Frozen: it is the key
+  /// of stored rows and a part of stream names.
+  std::string storage_key() const;
+
+  /// The chain from the instance down to this scope, broadest first: 1, 2 or 3 keys.
+  std::vector<ScopeKey> levels() const;
+
+  friend bool operator==(const ScopeKey&, const ScopeKey&) = default;
+};
+
+}  // namespace writ
