@@ -2,8 +2,11 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
+
+namespace flyteidl2::settings {
+class SettingsKey;
+}
 
 namespace writ {
 
@@ -28,5 +31,8 @@ struct ScopeKey {
 
   friend bool operator==(const ScopeKey&, const ScopeKey&) = default;
 };
+
+/// The scope that `key` names. The key must have passed `validate_key`.
+ScopeKey scope_key(const flyteidl2::settings::SettingsKey& key);
 
 }  // namespace writ

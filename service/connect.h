@@ -4,32 +4,58 @@
 #include <google/protobuf/message.h>
 
 #include <chrono>
+#include <cstddef>
+#include <exception>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
+
+#include "service/http_message.h"
 
 namespace writ {
 
-/// The Connect error codes; their names on the wire and HTTP statuses are in design/connect.md.
+/// The Connect error codes. Their names on the wire and HTTP statuses are in service/README.md.
 enum class Code {
   kCanceled, kUnknown, kInvalidArgument, kDeadlineExceeded, kNotFound, kAlreadyExists,
   kPermissionDenied, kResourceExhausted, kFailedPrecondition, kAborted, kOutOfRange,
   kUnimplemented, kInternal, kUnavailable, kDataLoss, kUnauthenticated,
 };
 
+/// The name on the wire, e.g. "invalid_argument".
+std::string_view code_name(Code code);
+/// The HTTP status of a unary answer with this code.
+int http_status(Code code);
+
+/// Headers or trailers by name. Names of binary values end in "-bin"; their values are base64 text.
+using Metadata = std::vector<std::pair<std::string, std::string>>;
+
 /// Thrown by a handler to answer with an error. `details` are sent as typed, base64 messages.
 class ConnectError : public std::runtime_error {
  public:
   ConnectError(Code code, const std::string& message) : std::runtime_error(message), code_(code) {}
   Code code() const { return code_; }
-  const std::vector<std::shared_ptr<const google::protobuf::Message>>& details() const { return details_; }
+  const std::vector<std::shared_ptr<const google::protobuf::Message>>& details() const {
+    return details_;
+  }
   ConnectError&& with_detail(std::shared_ptr<const google::protobuf::Message> detail) &&;
 
  private:
   Code code_;
   std::vector<std::shared_ptr<const google::protobuf::Message>> details_;
+};
+
+/// What a handler may say beside its message.
+struct AnswerNotes {
+  Metadata headers;      ///< Must be set before the first message of a stream.
+  Metadata trailers;     ///< Sent in the way of each protocol.
+  std::string log_key;   ///< What the request was about, for the log; never a secret.
+  std::string warnings;  ///< Names of JSON fields that were ignored; made by the layer.
 };
 
 /// What a handler knows of the request beside its message.
@@ -39,6 +65,86 @@ struct RequestContext {
   std::string request_id;       ///< `X-Request-Id`, echoed or made.
   std::string idempotency_key;  ///< `Idempotency-Key`, "" when absent.
   std::chrono::steady_clock::time_point deadline;  ///< When the caller stops waiting.
+
+  const google::protobuf::MethodDescriptor* method = nullptr;
+  const HttpRequest* http = nullptr;  ///< The request itself; null in tests that make their own context.
+  AnswerNotes* notes = nullptr;       ///< Where to leave headers, trailers and the log key; may be null.
+
+  /// Throws deadline_exceeded once the caller has stopped waiting.
+  void check_deadline() const;
+  /// Leaves the key for the log, when there is a log.
+  void set_log_key(std::string key) const;
 };
+
+/// Takes the one answer of a unary call.
+using MessageSink = std::function<void(const google::protobuf::Message&)>;
+
+struct RouterOptions {
+  std::size_t max_message_bytes = 4 * 1024 * 1024;  ///< Also after decompression.
+  std::chrono::milliseconds request_time{30'000};   ///< A unary caller's deadline when it sends none.
+  /// The anonymous default run on loopback: a Host that is no loopback name and a foreign Origin are refused,
+  /// so that no web page can reach the server.
+  bool only_local_pages = false;
+  /// Origins of web pages that may call, as `https://host:port`; "*" allows every one.
+  std::vector<std::string> allowed_origins;
+
+  /// Names the caller or throws ConnectError (unauthenticated). Unset: "anonymous", or
+  /// `unverified:<X-Writ-Actor>`, which anybody can claim.
+  std::function<std::string(const HttpRequest&)> identify;
+  /// Turns exceptions of lower layers into answers, e.g. storage unavailable into `unavailable`. What it does not
+  /// know is answered `internal` with the request id only.
+  std::function<std::optional<ConnectError>(std::exception_ptr)> translate;
+  /// Told the text of exceptions that the client is not told.
+  std::function<void(std::string_view request_id, std::string_view what)> log_failure;
+};
+
+/// Sends requests to plain GET routes and to the methods of protobuf services, in the Connect protocol. Knows nothing
+/// of any service. Register everything, then serve: `handle` is safe from many threads, registering is not.
+class Router {
+ public:
+  using PlainHandler = std::function<void(const HttpRequest&, HttpResponse&)>;
+  using UnaryCall = std::function<void(const RequestContext&, const google::protobuf::Message& request,
+                                       const MessageSink& answer)>;
+
+  explicit Router(RouterOptions options);
+  ~Router();
+  Router(const Router&) = delete;
+  Router& operator=(const Router&) = delete;
+
+  /// `GET` (and HEAD) of exactly this path, e.g. "/healthz".
+  void get(std::string path, PlainHandler handler);
+
+  /// Serves a unary method: `Response handler(const RequestContext&, const Request&)`. The handler may throw
+  /// ConnectError. Throws std::logic_error when the types are not those of the method.
+  template <class Request, class Response>
+  void unary(const google::protobuf::MethodDescriptor* method,
+             std::function<Response(const RequestContext&, const Request&)> handler) {
+    add_unary(method, Request::default_instance(), Response::default_instance(),
+              [handler = std::move(handler)](const RequestContext& context,
+                                             const google::protobuf::Message& request,
+                                             const MessageSink& answer) {
+                answer(handler(context, static_cast<const Request&>(request)));
+              });
+  }
+
+  /// Answers one request; an HttpHandler for HttpServer.
+  void handle(const HttpRequest& request, HttpResponse& response) const;
+
+ private:
+  struct Tables;
+
+  void add_unary(const google::protobuf::MethodDescriptor* method,
+                 const google::protobuf::Message& request, const google::protobuf::Message& response,
+                 UnaryCall call);
+
+  RouterOptions options_;
+  std::unique_ptr<Tables> tables_;
+};
+
+/// The method `name` of the service `service` in the file that declares `Message`. Throws std::logic_error when there
+/// is none.
+const google::protobuf::MethodDescriptor* find_method(const google::protobuf::Descriptor* message,
+                                                      std::string_view service,
+                                                      std::string_view name);
 
 }  // namespace writ

@@ -1,0 +1,252 @@
+#include "events/cluster_home.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <vector>
+
+#include "events/errors.h"
+#include "events/postmaster.h"
+#include "events/sha256.h"
+
+namespace writ {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kNoteName[] = "POSTGRES";
+constexpr char kNoteCluster[] = "cluster: ";
+constexpr char kRootHomes[] = "/var/lib/writ";
+constexpr char kSocketPrefix[] = "writ-";
+constexpr std::size_t kSocketPathLimit = 107;
+constexpr char kSocketName[] = ".s.PGSQL.5432";
+constexpr std::chrono::seconds kStopTimeout{30};
+
+StartError failure(const std::string& doing, const fs::path& path, int error) {
+  return StartError("cannot " + doing + " " + path.string() + ": " + std::strerror(error));
+}
+
+/// The directory that the note names, "" when there is no note.
+fs::path noted_home(const fs::path& data_directory) {
+  std::ifstream note(data_directory / kNoteName);
+  for (std::string line; std::getline(note, line);)
+    if (line.starts_with(kNoteCluster))
+      return data_directory / line.substr(std::strlen(kNoteCluster));
+  return {};
+}
+
+void make_private_directory(const fs::path& directory, const std::optional<ProcessUser>& owner) {
+  if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
+    throw failure("make", directory, errno);
+  // Without following a link: chown must not give away what somebody made it point to.
+  const int opened = open(directory.c_str(), O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (opened < 0) throw failure("open", directory, errno);
+  const bool done =
+      (!owner || fchown(opened, owner->uid, owner->gid) == 0) && fchmod(opened, 0700) == 0;
+  const int error = errno;
+  close(opened);
+  if (!done) throw failure("set owner and mode of", directory, error);
+}
+
+ProcessUser server_user_for_root() {
+  errno = 0;
+  const passwd* entry = getpwnam("postgres");
+  if (entry == nullptr)
+    throw StartError(
+        "PostgreSQL does not run as root and there is no user postgres: apt-get install "
+        "postgresql");
+  return {entry->pw_uid, entry->pw_gid};
+}
+
+std::string file_stamp() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &parts);
+  return text;
+}
+
+/// The directory of all homes: root's own, but the server must get through it, whatever our umask.
+void make_root_homes() {
+  if (mkdir(kRootHomes, 0755) == 0) {
+    if (chmod(kRootHomes, 0755) != 0) throw failure("set the mode of", kRootHomes, errno);
+  } else if (errno != EEXIST) {
+    throw failure("make", kRootHomes, errno);
+  }
+}
+
+fs::path home_for_root(const fs::path& data_directory) {
+  const std::string hash = hex(sha256(data_directory.string())).substr(0, 16);
+  return fs::path(kRootHomes) / hash;
+}
+
+/// Keeps the cluster of a data directory that is gone from being taken for the one of its
+/// successor.
+void set_aside(const ClusterHome& home, const Progress& progress) {
+  const std::optional<Postmaster> left = recorded_postmaster(home.cluster());
+  if (!shut_down_postmaster(home.cluster(), kStopTimeout))
+    throw StartError("the PostgreSQL in " + home.directory.string() +
+                     " belongs to a deleted data directory and does not stop");
+  if (left) remove_socket_directory(home, left->socket_directory);
+  const fs::path aside = home.directory.string() + ".old-" + file_stamp();
+  if (rename(home.directory.c_str(), aside.c_str()) != 0)
+    throw failure("rename", home.directory, errno);
+  progress("kept the database of an earlier data directory of this path in " + aside.string());
+}
+
+/// The data directory was used before, at another path or as another user.
+void check_noted_home(const fs::path& data_directory, const fs::path& noted, const fs::path& home) {
+  const std::string escape =
+      "; to start with an empty log instead, remove " + (data_directory / kNoteName).string();
+  if (noted != home)
+    throw StartError("the database of " + data_directory.string() + " is in " + noted.string() +
+                     ": run as the user and at the path it was made by, or move it to " +
+                     home.string() + escape);
+  if (!fs::exists(home))
+    throw StartError("the database of " + data_directory.string() + " was in " + home.string() +
+                     ", which is gone" + escape);
+}
+
+std::vector<fs::path> socket_parents(const ClusterHome& home) {
+  std::vector<fs::path> parents;
+  if (home.user) {
+    parents.emplace_back("/run");
+  } else if (const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+             runtime != nullptr && *runtime == '/') {
+    struct stat status = {};
+    if (lstat(runtime, &status) == 0 && status.st_uid == geteuid() && (status.st_mode & 022) == 0)
+      parents.emplace_back(runtime);
+  }
+  parents.emplace_back("/tmp");
+  return parents;
+}
+
+/// Whether a path may stand in a connection string, a shell word and a socket's address.
+bool plain_and_short(const std::string& directory) {
+  const bool plain = std::all_of(directory.begin(), directory.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::strchr("/_.-", c) != nullptr;
+  });
+  return plain && directory.size() + 1 + std::strlen(kSocketName) <= kSocketPathLimit;
+}
+
+}  // namespace
+
+uid_t ClusterHome::owner() const { return user ? user->uid : geteuid(); }
+
+fs::path prepare_data_directory(const fs::path& data_directory) {
+  std::error_code error;
+  const fs::path absolute = fs::absolute(data_directory).lexically_normal();
+  const fs::path parent =
+      absolute.has_filename() ? absolute.parent_path() : absolute.parent_path().parent_path();
+  fs::create_directories(parent, error);
+  if (!error && mkdir(absolute.c_str(), 0700) != 0 && errno != EEXIST)
+    error = {errno, std::generic_category()};
+  const fs::path canonical = error ? absolute : fs::canonical(absolute, error);
+  if (error)
+    throw StartError("cannot use the data directory " + data_directory.string() + ": " +
+                     error.message());
+  if (!fs::is_directory(canonical))
+    throw StartError("cannot use the data directory " + data_directory.string() +
+                     ": it is not a directory");
+  if (access(canonical.c_str(), R_OK | W_OK | X_OK) != 0)
+    throw failure("write to the data directory", canonical, errno);
+  return canonical;
+}
+
+DataDirectoryLock::DataDirectoryLock(const fs::path& data_directory) {
+  const fs::path path = data_directory / "lock";
+  file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file_ < 0) throw failure("open", path, errno);
+  if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
+    const int error = errno;
+    char holder[32] = {};
+    const ssize_t length = error == EWOULDBLOCK ? pread(file_, holder, sizeof holder - 1, 0) : 0;
+    close(file_);
+    if (error != EWOULDBLOCK) throw failure("lock", path, error);
+    const std::string pid(holder, length > 0 ? std::strcspn(holder, "\n") : 0);
+    throw StartError("the data directory " + data_directory.string() +
+                     " is in use by another writ" + (pid.empty() ? "" : ", process " + pid));
+  }
+  const std::string pid = std::to_string(getpid()) + "\n";
+  if (ftruncate(file_, 0) != 0 || pwrite(file_, pid.data(), pid.size(), 0) < 0) {
+    const int error = errno;
+    close(file_);
+    throw failure("write", path, error);
+  }
+}
+
+DataDirectoryLock::~DataDirectoryLock() { close(file_); }
+
+ClusterHome locate_cluster_home(const fs::path& data_directory, const Progress& progress) {
+  ClusterHome home{data_directory, data_directory / "postgres", std::nullopt};
+  const fs::path noted = noted_home(data_directory);
+  if (geteuid() == 0) {
+    if (fs::exists(home.cluster()))
+      throw StartError("the data directory " + data_directory.string() +
+                       " was made by another user than root: run writ as that user");
+    home.user = server_user_for_root();
+    home.directory = home_for_root(data_directory);
+    make_root_homes();
+    if (noted.empty() && fs::exists(home.cluster())) set_aside(home, progress);
+  }
+  if (!noted.empty()) check_noted_home(data_directory, noted, home.directory);
+  make_private_directory(home.directory, home.user);
+  if (noted.empty()) write_cluster_note(home, "");
+  return home;
+}
+
+void write_cluster_note(const ClusterHome& home, const std::string& connection) {
+  const fs::path path = home.data_directory / kNoteName;
+  const fs::path draft = path.string() + ".new";
+  // Relative where it can be, so that the data directory may be moved as a whole.
+  const bool inside = home.directory.parent_path() == home.data_directory;
+  std::ofstream note(draft, std::ios::trunc);
+  note << "Writ keeps the database of this directory in a PostgreSQL of its own.\n"
+       << "Do not move or copy this directory while it runs; take backups with pg_dump.\n\n"
+       << kNoteCluster << (inside ? home.directory.filename() : home.directory).string() << "\n";
+  if (!connection.empty()) note << "connect: psql '" << connection << "'\n";
+  note.close();
+  if (!note || rename(draft.c_str(), path.c_str()) != 0) throw failure("write", path, errno);
+}
+
+fs::path make_socket_directory(const ClusterHome& home) {
+  int error = ENAMETOOLONG;
+  for (const fs::path& parent : socket_parents(home)) {
+    std::string directory = (parent / kSocketPrefix).string() + "XXXXXX";
+    if (!plain_and_short(directory)) continue;
+    if (mkdtemp(directory.data()) == nullptr) {
+      error = errno;
+      continue;
+    }
+    make_private_directory(directory, home.user);
+    return directory;
+  }
+  throw failure("make a directory for PostgreSQL's socket in", "/tmp", error);
+}
+
+bool is_own_socket_directory(const ClusterHome& home, const fs::path& directory) {
+  struct stat status = {};
+  return directory.filename().string().starts_with(kSocketPrefix) &&
+         plain_and_short(directory.string()) && lstat(directory.c_str(), &status) == 0 &&
+         S_ISDIR(status.st_mode) && status.st_uid == home.owner() &&
+         (status.st_mode & 0777) == 0700;
+}
+
+void remove_socket_directory(const ClusterHome& home, const fs::path& directory) noexcept {
+  if (!is_own_socket_directory(home, directory)) return;
+  unlink((directory / kSocketName).c_str());
+  unlink((directory / (std::string(kSocketName) + ".lock")).c_str());
+  rmdir(directory.c_str());
+}
+
+}  // namespace writ

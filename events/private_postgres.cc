@@ -1,0 +1,273 @@
+#include "events/private_postgres.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "events/connection.h"
+#include "events/errors.h"
+#include "events/postmaster.h"
+
+namespace writ {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kSuperuser[] = "writ_admin";
+constexpr char kDatabase[] = "writ";
+constexpr char kStartLog[] = "start.log";
+constexpr char kDraftPrefix[] = "cluster.new.";
+constexpr std::chrono::seconds kStopTimeout{30};
+constexpr std::chrono::seconds kOrphansTimeout{15};
+constexpr std::chrono::milliseconds kPoll{20};
+
+// Small and durable. Logs go to cluster/log, one file a weekday, each overwritten a week later;
+// statements and the values in them stay out of it. All of it is on the command line, so that an
+// older cluster gets today's settings.
+constexpr const char* kServerSettings[] = {
+    "listen_addresses=",
+    "port=5432",
+    "unix_socket_permissions=0700",
+    "cluster_name=writ",
+    "max_connections=40",
+    "shared_buffers=64MB",
+    "max_wal_size=512MB",
+    "max_wal_senders=2",
+    "max_replication_slots=2",
+    "fsync=on",
+    "full_page_writes=on",
+    "synchronous_commit=on",
+    "jit=off",
+    "logging_collector=on",
+    "log_directory=log",
+    "log_filename=postgres-%a.log",
+    "log_rotation_age=1d",
+    "log_rotation_size=0",
+    "log_truncate_on_rotation=on",
+    "log_timezone=UTC",
+    "log_checkpoints=off",
+    "log_min_error_statement=panic",
+    "log_parameter_max_length_on_error=0",
+    "log_error_verbosity=terse",
+};
+
+std::optional<int> cluster_major(const ClusterHome& home) {
+  if (!home.has_cluster()) return std::nullopt;
+  std::ifstream file(home.cluster() / "PG_VERSION");
+  int major = 0;
+  if (!(file >> major)) throw StartError("cannot read " + (home.cluster() / "PG_VERSION").string());
+  return major;
+}
+
+/// The last line that tells of a failure, without its prefixes; the last line when none does.
+std::string failure_line(const std::string& text) {
+  std::string found;
+  std::string last;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty()) last = line;
+    for (const std::string_view mark : {"FATAL:  ", "PANIC:  ", "ERROR:  ", "error: "}) {
+      const std::size_t at = line.find(mark);
+      if (at != std::string::npos) found = line.substr(at + mark.size());
+    }
+  }
+  return found.empty() ? last : found;
+}
+
+/// The end of a log, whose directory another user may write: a link is not followed.
+std::string read_tail(const fs::path& path) {
+  constexpr off_t kTail = 8192;
+  const int file = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return {};
+  const off_t size = lseek(file, 0, SEEK_END);
+  std::string text(static_cast<std::size_t>(kTail), '\0');
+  const ssize_t length = pread(file, text.data(), text.size(), size > kTail ? size - kTail : 0);
+  close(file);
+  text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+  return text;
+}
+
+fs::path newest_file(const fs::path& directory) {
+  fs::path newest;
+  fs::file_time_type time = fs::file_time_type::min();
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
+    const fs::file_time_type written = entry.last_write_time(error);
+    if (!error && written >= time) {
+      newest = entry.path();
+      time = written;
+    }
+  }
+  return newest;
+}
+
+}  // namespace
+
+PrivatePostgres::PrivatePostgres(PrivatePostgresOptions options)
+    : options_(std::move(options)),
+      data_directory_(prepare_data_directory(options_.data_directory)),
+      lock_(data_directory_),
+      home_(locate_cluster_home(data_directory_,
+                                [this](std::string_view line) { report(std::string(line)); })),
+      binaries_(
+          choose_postgres(installed_postgres(options_.search_path.empty() ? postgres_search_path()
+                                                                          : options_.search_path),
+                          cluster_major(home_))) {
+  try {
+    if (!home_.has_cluster()) make_cluster();
+    start_or_attach();
+    make_database();
+    write_cluster_note(home_, admin_connection());
+  } catch (...) {
+    stop();
+    throw;
+  }
+}
+
+PrivatePostgres::~PrivatePostgres() { stop(); }
+
+void PrivatePostgres::stop() noexcept {
+  if (std::exchange(stopped_, true)) return;
+  try {
+    if (shut_down_postmaster(home_.cluster(), kStopTimeout))
+      remove_socket_directory(home_, socket_directory_);
+    else
+      report("the private PostgreSQL in " + home_.directory.string() +
+             " does not stop; it is left running");
+  } catch (const std::exception& e) {
+    report("the private PostgreSQL in " + home_.directory.string() +
+           " could not be stopped: " + e.what());
+  }
+}
+
+std::string PrivatePostgres::connection(const std::string& role,
+                                        const std::string& database) const {
+  return "host=" + socket_directory_.string() + " port=5432 user=" + role + " dbname=" + database;
+}
+
+void PrivatePostgres::report(const std::string& line) const {
+  if (options_.progress) options_.progress(line);
+}
+
+ChildResult PrivatePostgres::run(const std::string& program, std::vector<std::string> arguments,
+                                 std::chrono::seconds timeout, bool dies_with_parent) const {
+  arguments.insert(arguments.begin(), program);
+  ChildResult result =
+      run_child({std::move(arguments), home_.directory, home_.user, dies_with_parent}, timeout,
+                options_.cancelled);
+  if (result.cancelled) throw StartError("interrupted while starting");
+  return result;
+}
+
+void PrivatePostgres::make_cluster() {
+  report("preparing a private PostgreSQL in " + options_.data_directory.string() +
+         " (first start, about 5 s) ...");
+  // All paths are relative to the home: pg_ctl hands them to a shell, which must not find a quote
+  // in them.
+  for (const fs::directory_entry& entry : fs::directory_iterator(home_.directory)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with(kDraftPrefix))
+      run("/bin/rm", {"-rf", "--", name}, options_.startup_timeout);
+  }
+  const std::string draft = kDraftPrefix + std::to_string(getpid());
+  const ChildResult result = run(binaries_.directory / "initdb",
+                                 {"-D", draft, "-E", "UTF8", "--locale=C", "--data-checksums", "-U",
+                                  kSuperuser, "--auth-local=trust", "--auth-host=reject"},
+                                 options_.startup_timeout, /*dies_with_parent=*/true);
+  const std::string where =
+      "cannot make a PostgreSQL cluster in " + home_.directory.string() + ": ";
+  if (result.timed_out)
+    throw StartError(where + "initdb took over " +
+                     std::to_string(options_.startup_timeout.count()) + " s");
+  if (!result.succeeded()) throw StartError(where + failure_line(result.output));
+  if (rename((home_.directory / draft).c_str(), home_.cluster().c_str()) != 0)
+    throw StartError(where + "cannot rename " + draft);
+  const int directory = open(home_.directory.c_str(), O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+  const bool durable = directory >= 0 && fsync(directory) == 0;
+  if (directory >= 0) close(directory);
+  if (!durable) throw StartError(where + "cannot write the directory to disk");
+}
+
+void PrivatePostgres::start_or_attach() {
+  const auto deadline = std::chrono::steady_clock::now() + options_.startup_timeout;
+  while (std::chrono::steady_clock::now() < deadline) {
+    const std::optional<Postmaster> postmaster = running_postmaster(home_.cluster());
+    if (!postmaster) {
+      start();
+      return;
+    }
+    if (postmaster->ready) {
+      // Left by an owner that was killed. Unless somebody cleaned its socket away, it serves on.
+      socket_directory_ = postmaster->socket_directory;
+      if (is_own_socket_directory(home_, socket_directory_) &&
+          fs::exists(socket_directory_ / ".s.PGSQL.5432"))
+        return;
+      shut_down_postmaster(home_.cluster(), kStopTimeout);
+    }
+    // Starting up after a crash, or on its way down.
+    if (options_.cancelled && options_.cancelled()) throw StartError("interrupted while starting");
+    std::this_thread::sleep_for(kPoll);
+  }
+  throw StartError("the private PostgreSQL left running in " + home_.directory.string() +
+                   " is not ready after " + std::to_string(options_.startup_timeout.count()) +
+                   " s");
+}
+
+void PrivatePostgres::start() {
+  if (const std::optional<Postmaster> stale = recorded_postmaster(home_.cluster())) {
+    remove_socket_directory(home_, stale->socket_directory);
+    // PostgreSQL would refuse to start if some other process has that number by now.
+    unlink((home_.cluster() / "postmaster.pid").c_str());
+  }
+  socket_directory_ = make_socket_directory(home_);
+  std::string settings = "-c unix_socket_directories=" + socket_directory_.string();
+  for (const char* setting : kServerSettings) settings += std::string(" -c ") + setting;
+  const std::string seconds = std::to_string(options_.startup_timeout.count());
+  const auto orphans_deadline = std::chrono::steady_clock::now() + kOrphansTimeout;
+  for (;;) {
+    run("/bin/rm", {"-f", "--", kStartLog}, options_.startup_timeout);
+    const ChildResult result =
+        run(binaries_.directory / "pg_ctl",
+            {"start", "-s", "-w", "-t", seconds, "-D", "cluster", "-l", kStartLog, "-o", settings},
+            options_.startup_timeout + std::chrono::seconds(10));
+    if (result.succeeded()) return;
+    const std::string why = why_not_started(result);
+    // Sessions of a server that was killed notice it only when their statement ends.
+    const bool orphans = why.find("shared memory block") != std::string::npos;
+    if (!orphans || std::chrono::steady_clock::now() > orphans_deadline)
+      throw StartError("the private PostgreSQL in " + home_.directory.string() +
+                       " does not start: " + why);
+    std::this_thread::sleep_for(kPoll * 10);
+  }
+}
+
+std::string PrivatePostgres::why_not_started(const ChildResult& result) const {
+  if (running_postmaster(home_.cluster()))
+    return "not ready after " + std::to_string(options_.startup_timeout.count()) +
+           " s, see --startup-timeout";
+  // Once its log collector runs, the server writes there.
+  const std::string log = read_tail(home_.directory / kStartLog);
+  const bool collected = log.find("logging collector") != std::string::npos;
+  const std::string told = collected ? read_tail(newest_file(home_.cluster() / "log")) : log;
+  return failure_line(told.empty() ? result.output : told);
+}
+
+void PrivatePostgres::make_database() {
+  try {
+    Connection connection(with_session_settings(this->connection(kSuperuser, "postgres")));
+    const pqxx::result found =
+        connection.exec("SELECT FROM pg_database WHERE datname = '" + std::string(kDatabase) + "'");
+    if (found.empty()) connection.exec("CREATE DATABASE " + std::string(kDatabase));
+  } catch (const std::exception& e) {
+    throw StartError("cannot reach the private PostgreSQL in " + home_.directory.string() + ": " +
+                     e.what());
+  }
+}
+
+}  // namespace writ

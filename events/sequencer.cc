@@ -1,0 +1,303 @@
+#include "events/sequencer.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <stdexcept>
+
+namespace writ {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::steady_clock;
+
+constexpr std::size_t kMaxActorBytes = 256;
+constexpr std::size_t kMaxReasonBytes = 4096;
+constexpr std::size_t kMaxRequestIdBytes = 128;
+constexpr std::size_t kMaxKeyBytes = 128;
+constexpr char kLockNotAvailable[] = "55P03";
+
+void check_text(const char* name, const std::string& text, std::size_t limit) {
+  if (text.size() > limit)
+    throw std::invalid_argument(std::string(name) + " must be at most " + std::to_string(limit) + " bytes");
+  if (text.find('\0') != std::string::npos)
+    throw std::invalid_argument(std::string(name) + " must not contain U+0000");
+}
+
+void check_texts(const Command& command) {
+  if (command.actor.empty()) throw std::invalid_argument("a command needs an actor");
+  check_text("the actor", command.actor, kMaxActorBytes);
+  check_text("the reason", command.reason, kMaxReasonBytes);
+  check_text("the request id", command.request_id, kMaxRequestIdBytes);
+  check_text("the idempotency key", command.idempotency_key, kMaxKeyBytes);
+}
+
+/// Time since the machine booted, suspensions included.
+microseconds running_time() {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return microseconds(now.tv_sec * 1'000'000 + now.tv_nsec / 1000);
+}
+
+Timestamp host_clock() {
+  return std::chrono::floor<microseconds>(std::chrono::system_clock::now());
+}
+
+std::string seconds_text(microseconds span) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(span).count()) + " s";
+}
+
+template <typename Waiting>
+void fail_all(std::vector<Waiting>& batch, const std::exception_ptr& why) {
+  for (Waiting& waiting : batch) waiting.answer.set_exception(why);
+  batch.clear();
+}
+
+}  // namespace
+
+Sequencer::Sequencer(SequencerOptions options, std::vector<Domain> domains)
+    : options_(std::move(options)), domains_(std::move(domains)) {
+  ensure_connected();
+  thread_ = std::thread([this] { work(); });
+}
+
+Sequencer::~Sequencer() { stop(); }
+
+Outcome Sequencer::submit(Command command) {
+  check_texts(command);
+  std::future<Outcome> answer;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) throw StorageUnavailable("the service is shutting down");
+    if (queue_.size() >= options_.queue_limit || queued_bytes_ + command.bytes > options_.queue_bytes)
+      throw Overloaded("too many changes are waiting to be recorded; try again later");
+    queued_bytes_ += command.bytes;
+    queue_.push_back({std::move(command), {}});
+    answer = queue_.back().answer.get_future();
+  }
+  arrived_.notify_one();
+  return answer.get();
+}
+
+void Sequencer::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  arrived_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+SequencerStatus Sequencer::status() const {
+  const std::lock_guard lock(mutex_);
+  SequencerStatus status = status_;
+  status.queued = queue_.size();
+  return status;
+}
+
+void Sequencer::work() {
+  for (;;) {
+    std::vector<Waiting> batch = take_batch();
+    if (batch.empty()) return;
+    std::erase_if(batch, [](Waiting& waiting) {
+      if (waiting.command.deadline > steady_clock::now()) return false;
+      waiting.answer.set_exception(std::make_exception_ptr(
+          DeadlineExceeded("the deadline passed before the change was begun; it had no effect")));
+      return true;
+    });
+    if (!batch.empty()) process(batch);
+  }
+}
+
+/// Waits for commands; empty once stopped and drained.
+std::vector<Sequencer::Waiting> Sequencer::take_batch() {
+  std::unique_lock lock(mutex_);
+  arrived_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+  std::vector<Waiting> batch;
+  std::size_t bytes = 0;
+  while (!queue_.empty() && batch.size() < options_.batch_limit) {
+    bytes += queue_.front().command.bytes;
+    if (!batch.empty() && bytes > options_.batch_bytes) break;
+    queued_bytes_ -= queue_.front().command.bytes;
+    batch.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+  }
+  return batch;
+}
+
+/// Answers every command of the batch. A connection that was lost before COMMIT was sent, or whose COMMIT is
+/// known to have done nothing, is worth one more try: a restarted database then costs nobody an error.
+void Sequencer::process(std::vector<Waiting>& batch) {
+  constexpr int kTries = 2;
+  for (int tried = 1;; ++tried) {
+    try {
+      if (attempt(batch)) return;
+      if (tried == kTries)
+        throw StorageUnavailable("the database was lost while recording; the change had no effect");
+    } catch (const ConnectionLost& e) {
+      connection_.reset();
+      if (tried < kTries) continue;
+      options_.warn(std::string("cannot record: ") + e.what());
+      return fail_all(batch, std::make_exception_ptr(StorageUnavailable("the database is unavailable")));
+    } catch (const StorageError& e) {
+      options_.warn(std::string("a batch was refused by the database: ") + e.what());
+      connection_.reset();
+      if (e.sqlstate() == kLockNotAvailable)
+        return fail_all(batch, std::make_exception_ptr(StorageUnavailable(
+                                   "another process has held the log's head for too long")));
+      if (batch.size() > 1) return one_by_one(batch);
+      return fail_all(batch, std::current_exception());
+    } catch (const std::exception&) {
+      connection_.reset();
+      return fail_all(batch, std::current_exception());
+    }
+  }
+}
+
+/// One transaction over the whole batch. False: it certainly committed nothing and may be tried again.
+bool Sequencer::attempt(std::vector<Waiting>& waiting) {
+  ensure_connected();
+  std::vector<const Command*> commands;
+  for (const Waiting& one : waiting) commands.push_back(&one.command);
+  Batch batch(*connection_, domains_);
+  std::vector<CommandResult> results =
+      batch.run(commands, [this](Timestamp clock) { check_clock(clock); });
+  if (batch.command_ids().empty()) {
+    connection_->exec("ROLLBACK");
+  } else {
+    try {
+      connection_->exec("COMMIT");
+    } catch (const ConnectionLost&) {
+      connection_.reset();
+      if (resolve(batch) == Resolution::kNothing) return false;
+    }
+    acknowledge(batch);
+  }
+  for (std::size_t i = 0; i < waiting.size(); ++i) {
+    if (auto* outcome = std::get_if<Outcome>(&results[i]))
+      waiting[i].answer.set_value(std::move(*outcome));
+    else
+      waiting[i].answer.set_exception(std::get<std::exception_ptr>(results[i]));
+  }
+  return true;
+}
+
+void Sequencer::one_by_one(std::vector<Waiting>& batch) {
+  for (Waiting& waiting : batch) {
+    std::vector<Waiting> alone;
+    alone.push_back(std::move(waiting));
+    process(alone);
+  }
+  batch.clear();
+}
+
+void Sequencer::acknowledge(const Batch& batch) {
+  const auto events = static_cast<std::int64_t>(batch.command_ids().size());
+  acknowledged_.value = batch.first_position().value + events - 1;
+  acknowledged_hash_ = batch.last_leaf_hash();
+  const std::lock_guard lock(mutex_);
+  status_.head = acknowledged_;
+  ++status_.batches;
+  status_.events += static_cast<std::uint64_t>(events);
+}
+
+/// Finds out what became of a COMMIT whose answer was lost. Throws OutcomeUnknown when the database stays away.
+Sequencer::Resolution Sequencer::resolve(const Batch& batch) {
+  options_.warn("the database was lost during a commit; finding out what became of it");
+  const auto deadline = steady_clock::now() + options_.patience;
+  for (;;) {
+    try {
+      return look_for(batch);
+    } catch (const StorageUnavailable&) {
+    } catch (const StorageError&) {  // the lock is still held by the dying backend
+    }
+    if (steady_clock::now() >= deadline)
+      throw OutcomeUnknown(
+          "the database was lost while the change was being recorded; it is recorded whole or not at all. "
+          "Retry with the same Idempotency-Key, or read before retrying");
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
+
+/// Taking the head's lock waits until the lost backend is gone; raising the epoch under it makes sure.
+Sequencer::Resolution Sequencer::look_for(const Batch& batch) {
+  Connection connection(options_.conninfo);
+  prepare_batch_statements(connection, domains_);
+  const LockedHead head = begin_and_lock_head(connection);
+  if (head.log_id != log_id_) throw CorruptLog("another log is in the place of ours");
+  connection.exec("UPDATE log_head SET epoch = epoch + 1");
+  const std::int64_t first = batch.first_position().value;
+  const auto count = static_cast<std::int64_t>(batch.command_ids().size());
+  const pqxx::result rows = connection.exec_params(
+      "SELECT command_id::text FROM events WHERE position BETWEEN $1 AND $2 ORDER BY position",
+      {std::to_string(first), std::to_string(first + count - 1)});
+  connection.exec("COMMIT");
+  const bool ours = !rows.empty() && rows[0][0].c_str() == batch.command_ids().front();
+  if (!ours) return Resolution::kNothing;
+  for (std::size_t i = 0; i < batch.command_ids().size(); ++i)
+    if (i >= rows.size() || rows[static_cast<pqxx::result::size_type>(i)][0].c_str() != batch.command_ids()[i])
+      throw CorruptLog("a batch is in the log in part");
+  return Resolution::kCommitted;
+}
+
+void Sequencer::ensure_connected() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!status_.refuses.empty()) throw StorageUnavailable(status_.refuses);
+  }
+  if (connection_ && connection_->usable()) return;
+  connection_.reset();
+  auto fresh = std::make_unique<Connection>(options_.conninfo);
+  prepare_batch_statements(*fresh, domains_);
+  check_head(*fresh);
+  connection_ = std::move(fresh);
+}
+
+/// A head behind what this process has acknowledged, or another event in its place, is a restored
+/// backup or a replica that lagged: writing on would give positions and versions out twice.
+void Sequencer::check_head(Connection& connection) {
+  const LockedHead head = begin_and_lock_head(connection);
+  const pqxx::result rows =
+      connection.exec_params("SELECT encode(leaf_hash, 'hex') FROM events WHERE position = $1",
+                             {std::to_string(acknowledged_.value)});
+  connection.exec("COMMIT");
+  if (log_id_.empty()) log_id_ = head.log_id;
+  if (head.log_id != log_id_) {
+    refuse("the database holds another log than before");
+  } else if (head.position < acknowledged_) {
+    refuse("the log ends at position " + std::to_string(head.position.value) + ", behind position " +
+           std::to_string(acknowledged_.value) + " that was acknowledged: a restored backup or a lagging replica");
+  } else if (acknowledged_.value > 0 && (rows.empty() || rows[0][0].c_str() != acknowledged_hash_)) {
+    refuse("the log has another event at position " + std::to_string(acknowledged_.value) +
+           " than the one acknowledged: a restored backup or a lagging replica");
+  }
+  const std::lock_guard lock(mutex_);
+  status_.head = std::max(status_.head, head.position);
+}
+
+void Sequencer::refuse(const std::string& why) {
+  const std::string line = why + "; writing is stopped until the service is started again";
+  {
+    const std::lock_guard lock(mutex_);
+    status_.refuses = line;
+  }
+  options_.warn(line);
+  throw StorageUnavailable(line);
+}
+
+void Sequencer::check_clock(Timestamp database_clock) {
+  const ClockCheck::Finding found = clock_.check(database_clock, host_clock(), running_time());
+  {
+    const std::lock_guard lock(mutex_);
+    status_.clock_skew = found.skew;
+  }
+  if (found.worth_a_line)
+    options_.warn("the database's clock minus this host's is " + seconds_text(found.skew));
+  if (found.too_far_ahead && !options_.accept_clock)
+    throw StorageUnavailable("the database's clock is " + seconds_text(*found.too_far_ahead) +
+                             " ahead; nothing is recorded until it is right, or the service is started with "
+                             "--accept-clock");
+}
+
+}  // namespace writ

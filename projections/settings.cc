@@ -1,0 +1,38 @@
+#include "projections/settings.h"
+
+#include "events/array_literal.h"
+
+namespace writ {
+namespace {
+
+constexpr int kFoldVersion = 1;
+
+constexpr char kFold[] = R"sql(
+INSERT INTO settings (id, key, data, version, created_at, updated_at)
+SELECT min(position), substr(stream, 10), (array_agg(payload ORDER BY version DESC))[1]::jsonb,
+       max(version), min(recorded_at), max(recorded_at)
+FROM batch WHERE starts_with(stream, 'settings/') GROUP BY stream
+ON CONFLICT (key) DO UPDATE
+SET data = excluded.data, version = excluded.version, updated_at = excluded.updated_at
+)sql";
+
+constexpr char kFetch[] = "SELECT key, data::text, version FROM settings WHERE key = ANY ($1::text[])";
+
+}  // namespace
+
+InlineProjection settings_projection() { return {"settings", kFoldVersion, kFold}; }
+
+void prepare_settings_queries(Connection& connection) {
+  connection.prepare("fetch_settings", kFetch);
+}
+
+std::vector<SettingsRow> fetch_settings(Connection& connection, const std::vector<std::string>& keys) {
+  ArrayLiteral array;
+  for (const std::string& key : keys) array.add(key);
+  std::vector<SettingsRow> found;
+  for (const pqxx::row& row : connection.exec_prepared("fetch_settings", std::move(array).take()))
+    found.push_back({row[0].as<std::string>(), row[1].as<std::string>(), row[2].as<std::int64_t>()});
+  return found;
+}
+
+}  // namespace writ

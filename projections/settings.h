@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "events/connection.h"
+#include "events/domain.h"
+
+namespace writ {
+
+/// Every settings record is one stream: this and the record's storage key.
+inline constexpr std::string_view kSettingsStreamPrefix = "settings/";
+inline constexpr char kSettingsCreated[] = "settings.created";  // frozen
+inline constexpr char kSettingsUpdated[] = "settings.updated";  // frozen
+
+/// The fold of settings events into the table `settings`: the newest event of a stream is its row.
+InlineProjection settings_projection();
+
+/// What one scope stores now.
+struct SettingsRow {
+  std::string key;   ///< Storage key.
+  std::string data;  ///< The stored settings as JSON text.
+  std::int64_t version;
+};
+
+/// Prepares on `connection` what fetch_settings runs. Once a connection.
+void prepare_settings_queries(Connection& connection);
+
+/// The rows of `keys` in one query, in no order; a key without a record has none.
+std::vector<SettingsRow> fetch_settings(Connection& connection, const std::vector<std::string>& keys);
+
+}  // namespace writ

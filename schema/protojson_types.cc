@@ -1,0 +1,60 @@
+#include "schema/protojson_types.h"
+
+#include <mutex>
+#include <shared_mutex>
+
+#include "schema/leaf.h"
+
+namespace writ::protojson {
+namespace {
+
+namespace pb = google::protobuf;
+
+const MessageType& generated_type(const pb::Descriptor& descriptor) {
+  static std::shared_mutex mutex;
+  static TypeTable table;
+  {
+    const std::shared_lock lock(mutex);
+    if (const MessageType* type = table.find(descriptor)) return *type;
+  }
+  const std::unique_lock lock(mutex);
+  return table.build(descriptor);
+}
+
+}  // namespace
+
+const MessageType* TypeTable::find(const pb::Descriptor& descriptor) const {
+  const auto found = types_.find(&descriptor);
+  return found == types_.end() ? nullptr : found->second.get();
+}
+
+const MessageType& TypeTable::build(const pb::Descriptor& descriptor) {
+  std::unique_ptr<MessageType>& slot = types_[&descriptor];
+  if (slot) return *slot;
+  // In its place before its fields are looked at, since types can contain themselves.
+  slot = std::make_unique<MessageType>();
+  MessageType& type = *slot;
+  type.descriptor = &descriptor;
+  type.well_known = descriptor.well_known_type();
+  for (const pb::FieldDescriptor* field : fields_by_number(descriptor)) {
+    const pb::Descriptor* message = field->message_type();
+    const bool is_null_value =
+        field->enum_type() && field->enum_type()->full_name() == "google.protobuf.NullValue";
+    const bool is_value =
+        message && message->well_known_type() == pb::Descriptor::WELLKNOWNTYPE_VALUE;
+    type.fields.push_back({field, type.fields.size(), message ? &build(*message) : nullptr,
+                           is_null_value, is_null_value || is_value});
+  }
+  for (const Field& field : type.fields) {
+    type.by_name.emplace(field.descriptor->json_name(), &field);
+    type.by_name.emplace(field.descriptor->name(), &field);
+  }
+  return type;
+}
+
+TypeHandle::TypeHandle(const pb::Descriptor& descriptor)
+    : type_(descriptor.file()->pool() == pb::DescriptorPool::generated_pool()
+                ? &generated_type(descriptor)
+                : &own_.build(descriptor)) {}
+
+}  // namespace writ::protojson

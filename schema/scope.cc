@@ -1,0 +1,25 @@
+#include "schema/scope.h"
+
+#include "flyteidl2/settings/settings_definition.pb.h"
+
+namespace writ {
+
+Scope ScopeKey::scope() const {
+  if (!project.empty()) return Scope::kProject;
+  return domain.empty() ? Scope::kInstance : Scope::kDomain;
+}
+
+std::string ScopeKey::storage_key() const { return "v1::" + domain + ":" + project; }
+
+std::vector<ScopeKey> ScopeKey::levels() const {
+  std::vector<ScopeKey> chain{ScopeKey{}};
+  if (scope() >= Scope::kDomain) chain.push_back({domain, ""});
+  if (scope() == Scope::kProject) chain.push_back(*this);
+  return chain;
+}
+
+ScopeKey scope_key(const flyteidl2::settings::SettingsKey& key) {
+  return {key.domain(), key.project()};
+}
+
+}  // namespace writ

@@ -1,0 +1,185 @@
+#include "service/connect_call.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "schema/protojson.h"
+#include "service/gzip.h"
+#include "service/json_text.h"
+
+namespace writ {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t kLeastCompressed = 1024;
+constexpr std::size_t kMostTimeoutDigits = 10;
+constexpr std::size_t kLongestReason = 4096;
+constexpr std::size_t kLongestIdempotencyKey = 128;
+constexpr std::size_t kLongestActor = 200;
+constexpr std::size_t kLongestWarning = 1024;
+
+ConnectError invalid(const std::string& message) { return {Code::kInvalidArgument, message}; }
+
+bool is_digits(std::string_view text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// The head parser has refused control characters in header values already.
+std::string claimed_actor(const RequestHead& head) {
+  const auto claim = head.find("X-Writ-Actor");
+  if (!claim || claim->empty()) return "anonymous";
+  if (claim->size() > kLongestActor || !is_utf8(*claim) || claim->find('\t') != claim->npos) {
+    throw invalid("invalid X-Writ-Actor: must be at most 200 bytes of UTF-8 without control characters");
+  }
+  return "unverified:" + std::string(*claim);
+}
+
+std::string read_reason(const RequestHead& head) {
+  const std::string_view reason = head.field("Writ-Reason");
+  if (reason.size() > kLongestReason || !is_utf8(reason)) {
+    throw invalid("invalid Writ-Reason: must be at most 4096 bytes of UTF-8");
+  }
+  return std::string(reason);
+}
+
+std::string read_idempotency_key(const RequestHead& head) {
+  const auto key = head.find("Idempotency-Key");
+  if (!key) return "";
+  const bool good = !key->empty() && key->size() <= kLongestIdempotencyKey &&
+                    std::all_of(key->begin(), key->end(), [](char c) { return c >= 0x20 && c < 0x7f; });
+  if (!good) throw invalid("invalid Idempotency-Key: must be 1 to 128 printable ASCII characters");
+  return std::string(*key);
+}
+
+void decode_json(std::string_view bytes, google::protobuf::Message* message, AnswerNotes* notes) {
+  const JsonRead read = read_json(bytes, message, JsonMode::kRequest);
+  if (read.error) throw invalid(read.error->message());
+  for (const std::string& field : read.unknown_fields) {
+    if (!notes->warnings.empty()) notes->warnings.append(", ");
+    notes->warnings.append(field);
+  }
+}
+
+}  // namespace
+
+void RequestContext::check_deadline() const {
+  if (std::chrono::steady_clock::now() >= deadline) {
+    throw ConnectError(Code::kDeadlineExceeded, "the deadline has passed");
+  }
+}
+
+void RequestContext::set_log_key(std::string key) const {
+  if (notes != nullptr) notes->log_key = std::move(key);
+}
+
+MediaType parse_media_type(std::string_view text) {
+  const std::size_t end = std::min(text.find(';'), text.size());
+  const auto lowered = [](std::string_view part) {
+    std::string out(trim_blanks(part));
+    for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return out;
+  };
+  return {lowered(text.substr(0, end)), lowered(text.substr(std::min(end + 1, text.size())))};
+}
+
+void decode_message(Codec codec, std::string_view bytes, google::protobuf::Message* message,
+                    AnswerNotes* notes) {
+  if (codec == Codec::kJson) {
+    if (bytes.empty()) throw invalid("the body is empty; it must be a JSON object");
+    decode_json(bytes, message, notes);
+  } else if (!message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    throw invalid("the body is not a " + message->GetTypeName() + " message");
+  }
+}
+
+std::string encode_message(Codec codec, const google::protobuf::Message& message) {
+  if (codec == Codec::kJson) return write_json(message);
+  std::string out;
+  out.reserve(message.ByteSizeLong());
+  google::protobuf::io::StringOutputStream stream(&out);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  message.SerializeWithCachedSizes(&coded);
+  coded.Trim();
+  return out;
+}
+
+bool is_gzip(std::string_view encoding) {
+  if (encoding.empty() || encoding == "identity") return false;
+  if (encoding == "gzip") return true;
+  throw ConnectError(Code::kUnimplemented, "unknown compression \"" + std::string(encoding) +
+                                               "\": supported encodings are gzip, identity");
+}
+
+std::string inflate_message(std::string_view bytes, std::size_t limit) {
+  if (bytes.empty()) return "";
+  auto result = gunzip(bytes, limit);
+  if (std::string* const text = std::get_if<std::string>(&result)) return std::move(*text);
+  if (std::get<GzipError>(result) == GzipError::kTooLarge) throw too_large(limit);
+  throw invalid("the body is not valid gzip");
+}
+
+bool accepts_gzip(std::string_view list) {
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    const MediaType coding = parse_media_type(list.substr(0, comma));
+    if (coding.type == "gzip") {
+      return coding.parameters.empty() ||
+             coding.parameters.find_first_of("123456789") != std::string::npos;
+    }
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return false;
+}
+
+bool worth_compressing(std::size_t size) { return size > kLeastCompressed; }
+
+std::optional<milliseconds> parse_connect_timeout(std::optional<std::string_view> text) {
+  if (!text) return std::nullopt;
+  if (!is_digits(*text) || text->size() > kMostTimeoutDigits) {
+    throw invalid("invalid Connect-Timeout-Ms: must be at most 10 digits");
+  }
+  std::int64_t value = 0;
+  std::from_chars(text->data(), text->data() + text->size(), value);
+  return milliseconds(value);
+}
+
+void check_connect_version(const RequestHead& head) {
+  const auto version = head.find("Connect-Protocol-Version");
+  if (version && *version != "1") {
+    throw invalid("invalid Connect-Protocol-Version: must be 1");
+  }
+}
+
+RequestContext make_context(const HttpRequest& request, const RpcMethod& method,
+                            const RouterOptions& options, std::optional<milliseconds> timeout,
+                            AnswerNotes* notes) {
+  RequestContext context;
+  context.request_id = request.request_id;
+  context.method = method.descriptor;
+  context.http = &request;
+  context.notes = notes;
+  context.deadline = request.received + std::min(timeout.value_or(options.request_time), options.request_time);
+  context.actor = options.identify ? options.identify(request) : claimed_actor(request.head);
+  context.reason = read_reason(request.head);
+  context.idempotency_key = read_idempotency_key(request.head);
+  return context;
+}
+
+std::string warning_header(const AnswerNotes& notes) {
+  if (notes.warnings.empty()) return "";
+  std::string out = "299 writ \"unknown fields ignored: ";
+  for (const char c : std::string_view(notes.warnings).substr(0, kLongestWarning)) {
+    // Client text: kept to what a quoted string may hold.
+    const bool plain = c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+    out.push_back(plain ? c : '?');
+  }
+  return out.append("\"");
+}
+
+}  // namespace writ

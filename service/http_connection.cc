@@ -1,0 +1,368 @@
+#include "service/http_connection.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+
+#include "service/http_body.h"
+#include "service/json_text.h"
+#include "service/request_id.h"
+
+namespace writ {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr std::size_t kFirstCapacity = 4 * 1024;
+constexpr std::size_t kLeastRead = 1024;
+constexpr std::size_t kChunkedRead = 4 * 1024;
+constexpr std::size_t kKeptCapacity = 32 * 1024;  // what an idle connection may hold on to
+constexpr milliseconds kLinger{2'000};
+
+std::string_view code_for(int status) {
+  switch (status) {
+    case 408:
+      return "deadline_exceeded";
+    case 413:
+    case 414:
+    case 431:
+      return "resource_exhausted";
+    case 417:
+    case 501:
+    case 505:
+      return "unimplemented";
+    case 500:
+      return "internal";
+    case 503:
+      return "unavailable";
+    default:
+      return "invalid_argument";
+  }
+}
+
+void fill_error(int status, std::string_view message, HttpResponse& response) {
+  response.status = status;
+  response.content_type = "application/json";
+  response.body = error_json(code_for(status), message);
+  response.record.code = code_for(status);
+}
+
+void forget(HttpResponse& response) {
+  RequestRecord record = std::move(response.record);
+  response = HttpResponse{};
+  response.record = std::move(record);
+}
+
+}  // namespace
+
+Connection::Connection(int fd, std::string peer, ConnectionEnvironment& environment)
+    : environment_(environment),
+      socket_(fd),
+      peer_(std::move(peer)),
+      input_(new char[kFirstCapacity]),
+      capacity_(kFirstCapacity),
+      since_(steady_clock::now().time_since_epoch().count()) {
+  socket_.set_patience(environment.options.head_time);
+}
+
+void Connection::evict() {
+  evicted_.store(true);
+  socket_.shut_reading();
+}
+
+void Connection::serve() {
+  Outcome outcome = Outcome::kNextRequest;
+  while (outcome == Outcome::kNextRequest) {
+    outcome = serve_request();
+    if (outcome == Outcome::kNextRequest) tidy();
+  }
+  if (outcome == Outcome::kCloseGently) {
+    phase_.store(Phase::kIdle);
+    socket_.linger(steady_clock::now() + (environment_.stopping ? kLinger / 10 : kLinger));
+  }
+}
+
+Connection::Outcome Connection::serve_request() {
+  phase_.store(Phase::kIdle);
+  // After the phase: `stop` sets the flag before it looks at phases, so one of the two sees the other.
+  if (must_end()) return Outcome::kClose;
+  HttpRefusal refusal{};
+  switch (read_head(&refusal)) {
+    case Arrival::kWhole:
+      break;
+    case Arrival::kGone:
+      return Outcome::kClose;
+    default:
+      return refuse(refusal, "-");
+  }
+  phase_.store(Phase::kBusy);
+  request_.body = {};
+  request_.body_too_large = false;
+  request_.peer = peer_;
+  request_.received = steady_clock::now();
+  const auto bad = parse_request_head(unread().substr(0, head_size_), environment_.options.limits,
+                                      &request_.head);
+  if (bad) return refuse(*bad, "-");
+  request_.request_id = request_id_for(request_.head.field("X-Request-Id"));
+  switch (read_body()) {
+    case Arrival::kGone:
+      return Outcome::kClose;
+    case Arrival::kLate:
+      return refuse({408, "the request body did not arrive in time"}, std::string(request_.head.method));
+    case Arrival::kMalformed:
+      return refuse({400, "malformed chunked body"}, std::string(request_.head.method));
+    case Arrival::kTooLarge:
+      request_.body_too_large = true;
+      request_.body = {};
+      break;
+    case Arrival::kWhole:
+      break;
+  }
+  return answer();
+}
+
+Connection::Arrival Connection::read_head(HttpRefusal* refusal) {
+  HeadScanner scanner(environment_.options.limits);
+  Deadline deadline{};
+  while (true) {
+    if (unread().substr(0, 2) == "\r\n") begin_ += 2;  // RFC 9112 section 2.2
+    if (!unread().empty() && unread() != "\r") {
+      const HeadScanner::Result result = scanner.scan(unread());
+      head_size_ = result.size;
+      if (result.refusal) {
+        *refusal = *result.refusal;
+        return Arrival::kMalformed;
+      }
+      if (result.size > 0) return Arrival::kWhole;
+    }
+    if (deadline == Deadline{} && !unread().empty()) {
+      const Deadline now = steady_clock::now();
+      since_.store(now.time_since_epoch().count());
+      phase_.store(Phase::kReadingHead);
+      deadline = now + environment_.options.head_time;
+    }
+    grow(kLeastRead);
+    char* const to = input_.get() + end_;
+    const std::size_t room = capacity_ - end_;
+    const Socket::Received received = unread().empty() ? socket_.receive_patiently(to, room)
+                                                       : socket_.receive(to, room, deadline);
+    end_ += received.size;
+    if (received.status == Socket::Status::kOk) continue;
+    *refusal = {408, "the request head did not arrive in time"};
+    const bool late = received.status == Socket::Status::kTimeout && !unread().empty();
+    return late ? Arrival::kLate : Arrival::kGone;
+  }
+}
+
+Connection::Arrival Connection::read_body() {
+  const Deadline deadline = request_.received + environment_.options.request_time;
+  used_ = head_size_;
+  if (request_.head.chunked) return read_chunked_body(deadline);
+  const std::uint64_t size = request_.head.content_length.value_or(0);
+  if (size > environment_.options.limits.body_bytes) return Arrival::kTooLarge;
+  return read_sized_body(static_cast<std::size_t>(size), deadline);
+}
+
+Connection::Arrival Connection::read_sized_body(std::size_t size, Deadline deadline) {
+  const std::string_view have = after_head().substr(0, size);
+  used_ += have.size();
+  if (have.size() == size) {
+    request_.body = have;
+    return Arrival::kWhole;
+  }
+  if (!invite_body(have.size())) return Arrival::kGone;
+  body_.assign(have);
+  std::size_t filled = have.size();
+  while (filled < size) {
+    // Doubles, so that a client gets memory only for what it really sends.
+    if (filled == body_.size()) body_.resize(std::min(size, std::max(filled * 2, kFirstCapacity)));
+    const auto received = socket_.receive(body_.data() + filled, body_.size() - filled, deadline);
+    filled += received.size;
+    if (received.status == Socket::Status::kTimeout) return Arrival::kLate;
+    if (received.status == Socket::Status::kClosed) return Arrival::kGone;
+  }
+  request_.body = body_;
+  return Arrival::kWhole;
+}
+
+Connection::Arrival Connection::read_chunked_body(Deadline deadline) {
+  if (!invite_body(after_head().size())) return Arrival::kGone;
+  if (capacity_ - begin_ - head_size_ < kChunkedRead) {
+    grow(kChunkedRead);
+    // The bytes may have moved; what was good once is good again.
+    parse_request_head(unread().substr(0, head_size_), environment_.options.limits, &request_.head);
+  }
+  ChunkedDecoder decoder(environment_.options.limits.body_bytes);
+  body_.clear();
+  while (true) {
+    std::size_t consumed = 0;
+    switch (decoder.feed(after_head(), &consumed, &body_)) {
+      case ChunkedDecoder::Status::kDone:
+        used_ = head_size_ + consumed;
+        request_.body = body_;
+        return Arrival::kWhole;
+      case ChunkedDecoder::Status::kBad:
+        return Arrival::kMalformed;
+      case ChunkedDecoder::Status::kTooLarge:
+        return Arrival::kTooLarge;
+      case ChunkedDecoder::Status::kMore:
+        break;
+    }
+    end_ = begin_ + head_size_;
+    const auto received = socket_.receive(input_.get() + end_, capacity_ - end_, deadline);
+    end_ += received.size;
+    if (received.status == Socket::Status::kTimeout) return Arrival::kLate;
+    if (received.status == Socket::Status::kClosed) return Arrival::kGone;
+  }
+}
+
+// A client that waits for permission gets it, unless it did not wait.
+bool Connection::invite_body(std::size_t have) {
+  if (!request_.head.expect_continue || have > 0) return true;
+  const Deadline deadline = steady_clock::now() + environment_.options.write_time;
+  return socket_.send("HTTP/1.1 100 Continue\r\n\r\n", deadline) == Socket::Status::kOk;
+}
+
+Connection::Outcome Connection::answer() {
+  HttpResponse response;
+  run_handler(response);
+  AnswerForm form;
+  form.head_only = request_.head.method == "HEAD";
+  form.chunked = !request_.head.http_1_0;
+  form.close = !request_.head.keep_alive || request_.body_too_large || must_end() ||
+               (response.stream && !form.chunked);
+  response.set_header("X-Request-Id", request_.request_id);
+  send_answer(response, form);
+  log(response);
+  if (broken_) return Outcome::kClose;
+  if (request_.body_too_large) return Outcome::kCloseGently;
+  return form.close ? Outcome::kClose : Outcome::kNextRequest;
+}
+
+void Connection::run_handler(HttpResponse& response) {
+  std::string what = "an exception of unknown type";
+  try {
+    environment_.handler(request_, response);
+    return;
+  } catch (const std::exception& error) {
+    what = error.what();
+  } catch (...) {  // the boundary: told below like any other
+  }
+  if (environment_.options.log_failure) {
+    environment_.options.log_failure(request_.request_id, what);
+  }
+  forget(response);
+  fill_error(500, "internal error, request id " + request_.request_id, response);
+}
+
+void Connection::send_answer(HttpResponse& response, const AnswerForm& form) {
+  output_.clear();
+  sent_ = 0;
+  broken_ = false;
+  try {
+    environment_.formatter.write(response, form, *this);
+    flush();
+  } catch (const std::exception& error) {
+    // A stream failed half-way: only closing the connection tells the client so.
+    broken_ = true;
+    if (environment_.options.log_failure) {
+      environment_.options.log_failure(request_.request_id, error.what());
+    }
+  }
+}
+
+bool Connection::flush() {
+  if (broken_) return false;
+  const Deadline deadline = steady_clock::now() + environment_.options.write_time;
+  broken_ = socket_.send(output_, deadline) != Socket::Status::kOk;
+  sent_ += output_.size();
+  output_.clear();
+  return !broken_;
+}
+
+Connection::Outcome Connection::refuse(const HttpRefusal& refusal, std::string method) {
+  phase_.store(Phase::kBusy);
+  if (method == "-") {
+    request_.request_id = request_id_for("");
+    request_.received = steady_clock::now();
+  }
+  request_.body = {};
+  HttpResponse response;
+  fill_error(refusal.status, refusal.message, response);
+  response.record.method = std::move(method);
+  response.set_header("X-Request-Id", request_.request_id);
+  AnswerForm form;
+  form.close = true;
+  send_answer(response, form);
+  log(response);
+  return broken_ ? Outcome::kClose : Outcome::kCloseGently;
+}
+
+void Connection::log(HttpResponse& response) const {
+  if (!environment_.options.log) return;
+  RequestRecord& record = response.record;
+  if (record.method.empty()) record.method = request_.head.method;
+  if (record.route.empty()) record.route = "-";
+  record.request_id = request_.request_id;
+  record.peer = peer_;
+  record.status = response.status;
+  record.duration = steady_clock::now() - request_.received;
+  record.request_bytes = request_.body.size();
+  record.response_bytes = sent_;
+  environment_.options.log(record);
+}
+
+// Between two requests: forgets the last one, and memory only a large one needed.
+void Connection::tidy() {
+  begin_ += used_;
+  head_size_ = used_ = 0;
+  if (begin_ == end_) begin_ = end_ = 0;
+  if (begin_ == end_ && capacity_ > kKeptCapacity) {
+    input_.reset(new char[kFirstCapacity]);
+    capacity_ = kFirstCapacity;
+  }
+  if (body_.capacity() > kKeptCapacity) body_ = {};
+  if (output_.capacity() > kKeptCapacity) output_ = {};
+  if (!seasoned_) socket_.set_patience(environment_.options.idle_time);
+  seasoned_ = true;
+  since_.store(steady_clock::now().time_since_epoch().count());
+}
+
+// Makes room for more bytes after end_, at first by moving what is there to the front.
+void Connection::grow(std::size_t free_bytes) {
+  if (capacity_ - end_ >= free_bytes) return;
+  const std::size_t size = end_ - begin_;
+  if (capacity_ - size < free_bytes) {
+    const std::size_t capacity = std::max(capacity_ * 2, size + free_bytes);
+    std::unique_ptr<char[]> larger(new char[capacity]);
+    std::memcpy(larger.get(), input_.get() + begin_, size);
+    input_ = std::move(larger);
+    capacity_ = capacity;
+  } else {
+    std::memmove(input_.get(), input_.get() + begin_, size);
+  }
+  begin_ = 0;
+  end_ = size;
+}
+
+std::string busy_answer(const ConnectionEnvironment& environment) {
+  class Collector : public ByteSink {
+   public:
+    void append(std::string_view bytes) override { text.append(bytes); }
+    bool flush() override { return true; }
+    bool alive() override { return true; }
+    std::string text;
+  };
+  HttpResponse response;
+  fill_error(503, "all connections are busy", response);
+  response.set_header("Retry-After", "1");
+  response.set_header("X-Request-Id", request_id_for(""));
+  AnswerForm form;
+  form.close = true;
+  Collector out;
+  environment.formatter.write(response, form, out);
+  return out.text;
+}
+
+}  // namespace writ

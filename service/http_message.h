@@ -1,0 +1,67 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "service/http_head.h"
+
+namespace writ {
+
+/// A whole request. The views live as long as the call that was given it.
+struct HttpRequest {
+  RequestHead head;
+  std::string_view body;        ///< Without its framing, still compressed if it was.
+  bool body_too_large = false;  ///< The body was over the limit and is not here; answer with that.
+  std::string request_id;       ///< `X-Request-Id`, echoed or made.
+  std::string_view peer;        ///< The other end's address without its port.
+  std::chrono::steady_clock::time_point received;  ///< When the head was complete.
+};
+
+/// One line of the request log, and what the metrics count.
+struct RequestRecord {
+  std::string method;      ///< The HTTP method; "-" when the head could not be read.
+  std::string route;       ///< The registered path, never the client's text; "-" when none matched.
+  std::string code;        ///< A Connect code, or "ok"; for plain routes the HTTP status class.
+  std::string key;         ///< What the handler says it was about, e.g. a storage key.
+  std::string actor;       ///< "" until the caller is known.
+  std::string request_id;  ///< As sent to the client.
+  std::string peer;
+  int status = 0;  ///< HTTP.
+  std::chrono::nanoseconds duration{0};
+  std::size_t request_bytes = 0;   ///< Body.
+  std::size_t response_bytes = 0;  ///< Head and body.
+};
+
+/// The way out for an answer that is made piece by piece. Used by one thread.
+class StreamWriter {
+ public:
+  virtual ~StreamWriter() = default;
+  /// Sends bytes at once. False when the client is gone or the server stops: then end the answer.
+  [[nodiscard]] virtual bool write(std::string_view bytes) = 0;
+  /// False once the client has closed its end or the server stops. Costs one system call.
+  [[nodiscard]] virtual bool alive() = 0;
+};
+
+/// The answer. Either `body` or `stream`.
+struct HttpResponse {
+  int status = 200;
+  std::string content_type;  ///< Sent when there is a body.
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string body;
+  std::function<void(StreamWriter&)> stream;  ///< When set, called to write the body.
+  RequestRecord record;  ///< The handler fills route, code, key and actor; the server the rest.
+
+  void set_header(std::string name, std::string value) {
+    headers.emplace_back(std::move(name), std::move(value));
+  }
+};
+
+/// Answers one request. May throw: the client is then told a request id and nothing else.
+/// Called from many threads at once.
+using HttpHandler = std::function<void(const HttpRequest&, HttpResponse&)>;
+
+}  // namespace writ

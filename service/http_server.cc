@@ -1,0 +1,248 @@
+#include "service/http_server.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_set>
+
+#include "service/connection_threads.h"
+#include "service/http_connection.h"
+
+namespace writ {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr int kBacklog = 1024;
+// A connection that takes longer than this over a request's head gives way like an idle one.
+constexpr milliseconds kSlowHead{3'000};
+// Evicted connections that are not gone yet, beyond the limit.
+constexpr std::size_t kLeaving = 64;
+constexpr milliseconds kRefusedLinger{500};
+constexpr std::size_t kMostRefused = 128;
+constexpr milliseconds kOutOfFiles{20};
+
+std::string peer_text(const sockaddr_storage& name) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (name.ss_family == AF_INET6) {
+    const auto& v6 = reinterpret_cast<const sockaddr_in6&>(name).sin6_addr;
+    inet_ntop(AF_INET6, &v6, text, sizeof text);
+    if (IN6_IS_ADDR_V4MAPPED(&v6)) return std::string(text).substr(std::strlen("::ffff:"));
+  } else {
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(name).sin_addr, text, sizeof text);
+  }
+  return text;
+}
+
+// Connections that were told 503 and wait a moment, so that the answer is read before the reset comes.
+class Refused {
+ public:
+  ~Refused() {
+    for (const Entry& entry : entries_) close(entry.fd);
+  }
+  void add(int fd, const std::string& answer) {
+    if (send(fd, answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+      close(fd);
+      return;
+    }
+    shutdown(fd, SHUT_WR);
+    if (entries_.size() == kMostRefused) drop_oldest();
+    entries_.push_back({fd, steady_clock::now() + kRefusedLinger});
+  }
+  // Closes those whose time has come; returns how long poll may wait, -1 for ever.
+  int sweep() {
+    while (!entries_.empty() && entries_.front().until <= steady_clock::now()) drop_oldest();
+    return entries_.empty() ? -1 : static_cast<int>(kRefusedLinger.count());
+  }
+
+ private:
+  struct Entry {
+    int fd;
+    Deadline until;
+  };
+  void drop_oldest() {
+    char dropped[4096];
+    while (recv(entries_.front().fd, dropped, sizeof dropped, MSG_DONTWAIT) > 0) {
+    }
+    close(entries_.front().fd);
+    entries_.pop_front();
+  }
+  std::deque<Entry> entries_;
+};
+
+}  // namespace
+
+class HttpServer::Impl {
+ public:
+  Impl(HttpServerOptions options, HttpHandler handler)
+      : environment_(std::move(options), std::move(handler)),
+        address_(environment_.options.listen),
+        threads_(environment_.options.stack_bytes) {}
+
+  void start() {
+    listener_ = open_listener(address_, kBacklog);
+    wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    acceptor_ = std::thread([this] { accept_connections(); });
+  }
+
+  const ListenAddress& address() const { return address_; }
+
+  void stop(milliseconds grace) {
+    const std::lock_guard once(stop_mutex_);
+    if (!acceptor_.joinable()) return;
+    environment_.stopping.store(true);
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = write(wake_, &one, sizeof one);
+    acceptor_.join();
+    close(wake_);
+
+    std::unique_lock lock(mutex_);
+    for (Connection* connection : connections_) {
+      if (connection->phase() != Connection::Phase::kBusy) connection->evict();
+    }
+    if (!all_gone_.wait_for(lock, grace, [this] { return connections_.empty(); })) {
+      for (Connection* connection : connections_) connection->abort();
+      all_gone_.wait(lock, [this] { return connections_.empty(); });
+    }
+  }
+
+  HttpServerState state() const {
+    const std::lock_guard lock(mutex_);
+    HttpServerState state = counts_;
+    state.connections = connections_.size();
+    state.streams = environment_.streams.load();
+    return state;
+  }
+
+ private:
+  void accept_connections() {
+    Refused refused;
+    bool out_of_files = false;
+    while (true) {
+      pollfd entries[2] = {{wake_, POLLIN, 0}, {listener_, POLLIN, 0}};
+      const int wait = refused.sweep();
+      if (out_of_files) {
+        poll(entries, 1, static_cast<int>(kOutOfFiles.count()));
+      } else {
+        poll(entries, 2, wait);
+      }
+      if (environment_.stopping.load()) break;
+      out_of_files = !accept_waiting(refused);
+    }
+    close(listener_);
+  }
+
+  // False when the process has no file descriptor left.
+  bool accept_waiting(Refused& refused) {
+    while (true) {
+      sockaddr_storage name{};
+      socklen_t size = sizeof name;
+      const int fd = accept4(listener_, reinterpret_cast<sockaddr*>(&name), &size, SOCK_CLOEXEC);
+      if (fd >= 0) {
+        admit(fd, peer_text(name), refused);
+      } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        const std::lock_guard lock(mutex_);
+        evict_longest_idle();
+        return false;
+      } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        return true;
+      }
+      // Anything else is about that one connection, not about us.
+      if (environment_.stopping.load()) return true;
+    }
+  }
+
+  void admit(int fd, std::string peer, Refused& refused) {
+    std::unique_lock lock(mutex_);
+    ++counts_.accepted;
+    if (!make_place()) {
+      ++counts_.turned_away;
+      lock.unlock();
+      refused.add(fd, busy_answer(environment_));
+      return;
+    }
+    auto* const connection = new Connection(fd, std::move(peer), environment_);
+    connections_.insert(connection);
+    lock.unlock();
+    if (threads_.run([this, connection] { serve(connection); })) return;
+    refused.add(dup(fd), busy_answer(environment_));
+    remove(connection);
+  }
+
+  void serve(Connection* connection) {
+    connection->serve();
+    remove(connection);
+  }
+
+  void remove(Connection* connection) {
+    {
+      const std::lock_guard lock(mutex_);
+      connections_.erase(connection);
+      if (connections_.empty()) all_gone_.notify_all();
+    }
+    delete connection;
+  }
+
+  bool make_place() {
+    const std::size_t limit = environment_.options.max_connections;
+    if (connections_.size() < limit) return true;
+    std::size_t staying = 0;
+    for (const Connection* connection : connections_) staying += connection->evicted() ? 0 : 1;
+    if (staying < limit) return connections_.size() < limit + kLeaving;
+    return connections_.size() < limit + kLeaving && evict_longest_idle();
+  }
+
+  // False when no connection is idle.
+  bool evict_longest_idle() {
+    Connection* oldest = nullptr;
+    const Deadline slow = steady_clock::now() - kSlowHead;
+    for (Connection* connection : connections_) {
+      const Connection::Phase phase = connection->phase();
+      const bool may_go = phase == Connection::Phase::kIdle ||
+                          (phase == Connection::Phase::kReadingHead && connection->waiting_since() < slow);
+      if (connection->evicted() || !may_go) continue;
+      if (oldest == nullptr || connection->waiting_since() < oldest->waiting_since()) oldest = connection;
+    }
+    if (oldest == nullptr) return false;
+    oldest->evict();
+    ++counts_.evicted;
+    return true;
+  }
+
+  ConnectionEnvironment environment_;
+  ListenAddress address_;
+  int listener_ = -1;
+  int wake_ = -1;
+  std::thread acceptor_;
+  std::mutex stop_mutex_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable all_gone_;
+  std::unordered_set<Connection*> connections_;
+  HttpServerState counts_;
+  ConnectionThreads threads_;  // last: its threads use the rest
+};
+
+HttpServer::HttpServer(HttpServerOptions options, HttpHandler handler)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(handler))) {}
+
+HttpServer::~HttpServer() { stop(milliseconds(0)); }
+
+void HttpServer::start() { impl_->start(); }
+const ListenAddress& HttpServer::address() const { return impl_->address(); }
+void HttpServer::stop(milliseconds grace) { impl_->stop(grace); }
+HttpServerState HttpServer::state() const { return impl_->state(); }
+
+}  // namespace writ

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "events/domain.h"
+#include "schema/scope.h"
+
+namespace writ {
+
+/// A write to one record, validated and pruned: the body of a settings command.
+struct SettingsCommand {
+  enum class Kind { kCreate, kUpdate };
+  Kind kind;
+  ScopeKey key;
+  std::string payload;     ///< The pruned settings in the stable JSON form.
+  StreamVersion expected;  ///< Of an update: the version it was made from.
+};
+
+/// Why a settings command is refused.
+struct SettingsRejected {
+  enum class Kind { kNotFound, kAlreadyExists, kVersionConflict };
+  Kind kind;
+  std::optional<StreamState> current;  ///< The newest event of the record, when there is one.
+};
+
+/// The name under which the settings domain is registered.
+inline constexpr char kSettingsDomain[] = "settings";
+
+/// Decides settings commands and keeps the settings projection.
+Domain settings_domain();
+
+}  // namespace writ

@@ -1,0 +1,205 @@
+#include "service/settings_service.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <map>
+
+#include "google/rpc/error_details.pb.h"
+#include "projections/settings.h"
+#include "schema/merge.h"
+#include "schema/protojson.h"
+#include "schema/prune.h"
+#include "schema/validate.h"
+#include "service/settings_commands.h"
+#include "writ/settings/v1/errors.pb.h"
+
+namespace writ {
+namespace {
+
+using flyteidl2::settings::Settings;
+using flyteidl2::settings::SettingsKey;
+using flyteidl2::settings::SettingsRecord;
+
+/// What a command takes in memory beside its payload: names, texts, hashes.
+constexpr std::size_t kCommandOverheadBytes = 1024;
+
+void refuse(const std::vector<Violation>& violations) {
+  if (violations.empty()) return;
+  auto detail = std::make_shared<google::rpc::BadRequest>();
+  for (const Violation& violation : violations) {
+    auto* field = detail->add_field_violations();
+    field->set_field(violation.path);
+    field->set_description(violation.message);
+  }
+  throw ConnectError(Code::kInvalidArgument, violations.front().message).with_detail(std::move(detail));
+}
+
+template <typename Request>
+const SettingsKey* key_of(const Request& request) {
+  return request.has_key() ? &request.key() : nullptr;
+}
+
+/// A row of our own table. One that cannot be read is a broken table, not a bad request.
+Settings read_row(const SettingsRow& row) {
+  Settings settings;
+  const JsonRead read = read_json(row.data, &settings, JsonMode::kStored);
+  if (read.error)
+    throw CorruptLog("the settings row " + row.key + " cannot be read: " + read.error->message());
+  return settings;
+}
+
+struct Stored {
+  Settings settings;
+  std::int64_t version = 0;
+};
+
+/// What each level of `key` stores, broadest first, in one query; a level without a record is empty, version 0.
+std::vector<Stored> fetch_levels(ConnectionPool& pool, const RequestContext& context,
+                                 const std::vector<ScopeKey>& levels) {
+  std::vector<std::string> keys;
+  for (const ScopeKey& level : levels) keys.push_back(level.storage_key());
+  const std::vector<SettingsRow> rows = pool.read(
+      context.deadline, [&](Connection& connection) { return fetch_settings(connection, keys); });
+  std::vector<Stored> stored(levels.size());
+  for (const SettingsRow& row : rows)
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      if (row.key == keys[i]) stored[i] = {read_row(row), row.version};
+  return stored;
+}
+
+std::string fingerprint(std::string_view method, const ScopeKey& key, const Settings& pruned,
+                        std::int64_t version) {
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream out(&stream);
+    out.SetSerializationDeterministic(true);
+    pruned.SerializeToCodedStream(&out);
+  }
+  const std::string head = std::string(method) + '\0' + key.storage_key() + '\0' + std::to_string(version) + '\0';
+  const Digest digest = sha256(head, bytes);
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
+[[noreturn]] void throw_rejected(const SettingsRejected& rejected, const ScopeKey& key) {
+  const std::string where = ": " + key.storage_key();
+  switch (rejected.kind) {
+    case SettingsRejected::Kind::kNotFound:
+      throw ConnectError(Code::kNotFound, "settings not found" + where);
+    case SettingsRejected::Kind::kAlreadyExists:
+      throw ConnectError(Code::kAlreadyExists, "settings already exists" + where);
+    case SettingsRejected::Kind::kVersionConflict:
+      break;
+  }
+  auto detail = std::make_shared<settings::v1::VersionConflict>();
+  const StreamState& current = rejected.current.value();
+  detail->set_current_version(static_cast<std::uint64_t>(current.version.value));
+  detail->set_actor(current.actor);
+  const auto micros = current.recorded_at.time_since_epoch().count();
+  detail->mutable_time()->set_seconds(micros / 1'000'000);
+  detail->mutable_time()->set_nanos(static_cast<int>(micros % 1'000'000) * 1000);
+  detail->set_position(static_cast<std::uint64_t>(current.position.value));
+  throw ConnectError(Code::kFailedPrecondition, "settings version conflict" + where)
+      .with_detail(std::move(detail));
+}
+
+/// Sends a validated write through the sequencer and answers the record as it is now stored.
+template <typename Request>
+SettingsRecord write(Sequencer& sequencer, const RequestContext& context, const Request& request,
+                     SettingsCommand::Kind kind, std::int64_t expected) {
+  SettingsRecord record;
+  *record.mutable_key() = request.key();
+  *record.mutable_settings() = request.settings();
+  prune(record.mutable_settings());
+  const ScopeKey key{request.key().domain(), request.key().project()};
+
+  Command command;
+  command.domain = kSettingsDomain;
+  SettingsCommand body{kind, key, write_json(record.settings()), {expected}};
+  command.bytes = body.payload.size() + kCommandOverheadBytes;
+  command.body = std::move(body);
+  command.actor = context.actor;
+  command.reason = context.reason;
+  command.request_id = context.request_id;
+  command.idempotency_key = context.idempotency_key;
+  command.deadline = context.deadline;
+  if (!command.idempotency_key.empty())
+    command.fingerprint = fingerprint(kind == SettingsCommand::Kind::kCreate ? "CreateSettings" : "UpdateSettings",
+                                      key, record.settings(), expected);
+
+  const Outcome outcome = sequencer.submit(std::move(command));
+  if (const auto* rejected = std::get_if<Rejected>(&outcome))
+    throw_rejected(std::any_cast<const SettingsRejected&>(rejected->why), key);
+  record.set_version(
+      static_cast<std::uint64_t>(std::get<Accepted>(outcome).events.back().version.value));
+  return record;
+}
+
+template <typename Request>
+std::vector<Violation> validate_write(const Request& request) {
+  std::vector<Violation> violations = validate_key(key_of(request));
+  for (Violation& violation : validate_settings(request.has_settings() ? &request.settings() : nullptr))
+    violations.push_back(std::move(violation));
+  return violations;
+}
+
+}  // namespace
+
+flyteidl2::settings::GetSettingsResponse SettingsService::get_settings(
+    const RequestContext& context, const flyteidl2::settings::GetSettingsRequest& request) {
+  refuse(validate_key(key_of(request)));
+  const auto levels = ScopeKey{request.key().domain(), request.key().project()}.levels();
+  const std::vector<Stored> stored = fetch_levels(pool_, context, levels);
+  std::vector<Level> chain;
+  for (std::size_t i = 0; i < levels.size(); ++i)
+    chain.push_back({levels[i].scope(), &stored[i].settings});
+  flyteidl2::settings::GetSettingsResponse response;
+  SettingsRecord& record = *response.mutable_settingsrecord();
+  *record.mutable_key() = request.key();
+  *record.mutable_settings() = merge(chain);
+  return response;
+}
+
+flyteidl2::settings::GetSettingsForEditResponse SettingsService::get_settings_for_edit(
+    const RequestContext& context, const flyteidl2::settings::GetSettingsForEditRequest& request) {
+  refuse(validate_key(key_of(request)));
+  const auto levels = ScopeKey{request.key().domain(), request.key().project()}.levels();
+  std::vector<Stored> stored = fetch_levels(pool_, context, levels);
+  flyteidl2::settings::GetSettingsForEditResponse response;
+  *response.mutable_requestedkey() = request.key();
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    SettingsRecord& record = *response.add_levels();
+    record.mutable_key()->set_org(request.key().org());
+    record.mutable_key()->set_domain(levels[i].domain);
+    record.mutable_key()->set_project(levels[i].project);
+    *record.mutable_settings() = std::move(stored[i].settings);
+    record.set_version(static_cast<std::uint64_t>(stored[i].version));
+  }
+  return response;
+}
+
+flyteidl2::settings::CreateSettingsResponse SettingsService::create_settings(
+    const RequestContext& context, const flyteidl2::settings::CreateSettingsRequest& request) {
+  refuse(validate_write(request));
+  flyteidl2::settings::CreateSettingsResponse response;
+  *response.mutable_settingsrecord() = write(sequencer_, context, request, SettingsCommand::Kind::kCreate, 0);
+  return response;
+}
+
+flyteidl2::settings::UpdateSettingsResponse SettingsService::update_settings(
+    const RequestContext& context, const flyteidl2::settings::UpdateSettingsRequest& request) {
+  std::vector<Violation> violations = validate_write(request);
+  if (request.version() == 0)
+    violations.push_back({"version", "a version is required; use CreateSettings for a new record"});
+  refuse(violations);
+  // A version beyond the log's range is one that no record has.
+  const auto expected = static_cast<std::int64_t>(
+      std::min<std::uint64_t>(request.version(), std::numeric_limits<std::int64_t>::max()));
+  flyteidl2::settings::UpdateSettingsResponse response;
+  *response.mutable_settingsrecord() =
+      write(sequencer_, context, request, SettingsCommand::Kind::kUpdate, expected);
+  return response;
+}
+
+}  // namespace writ

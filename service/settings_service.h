@@ -1,0 +1,31 @@
+#pragma once
+
+#include "events/connection_pool.h"
+#include "events/sequencer.h"
+#include "flyteidl2/settings/settings_service.pb.h"
+#include "service/connect.h"
+
+namespace writ {
+
+/// `flyteidl2.settings.SettingsService`: effective settings, records for editing, and the two writes.
+/// Its methods throw ConnectError with the messages of design/settings.md, and what the sequencer and
+/// the pool throw. Safe to call from any thread.
+class SettingsService {
+ public:
+  SettingsService(Sequencer& sequencer, ConnectionPool& pool) : sequencer_(sequencer), pool_(pool) {}
+
+  flyteidl2::settings::GetSettingsResponse get_settings(
+      const RequestContext& context, const flyteidl2::settings::GetSettingsRequest& request);
+  flyteidl2::settings::GetSettingsForEditResponse get_settings_for_edit(
+      const RequestContext& context, const flyteidl2::settings::GetSettingsForEditRequest& request);
+  flyteidl2::settings::CreateSettingsResponse create_settings(
+      const RequestContext& context, const flyteidl2::settings::CreateSettingsRequest& request);
+  flyteidl2::settings::UpdateSettingsResponse update_settings(
+      const RequestContext& context, const flyteidl2::settings::UpdateSettingsRequest& request);
+
+ private:
+  Sequencer& sequencer_;
+  ConnectionPool& pool_;
+};
+
+}  // namespace writ

@@ -1,0 +1,98 @@
+#include "service/socket.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace writ {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+Socket::Socket(int fd) : fd_(fd) {
+  const int on = 1;
+  setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+Socket::~Socket() { close(fd_); }
+
+void Socket::set_patience(milliseconds time) {
+  timeval value{};
+  value.tv_sec = static_cast<time_t>(time.count() / 1000);
+  value.tv_usec = static_cast<suseconds_t>(time.count() % 1000 * 1000);
+  setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &value, sizeof value);
+}
+
+Socket::Received Socket::receive_patiently(char* to, std::size_t size) {
+  while (true) {
+    const ssize_t n = recv(fd_, to, size, 0);
+    if (n > 0) return {Status::kOk, static_cast<std::size_t>(n)};
+    if (n == 0) return {Status::kClosed, 0};
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return {Status::kTimeout, 0};
+    if (errno != EINTR) return {Status::kClosed, 0};
+  }
+}
+
+Socket::Received Socket::receive(char* to, std::size_t size, Deadline deadline) {
+  while (true) {
+    const ssize_t n = recv(fd_, to, size, MSG_DONTWAIT);
+    if (n > 0) return {Status::kOk, static_cast<std::size_t>(n)};
+    if (n == 0) return {Status::kClosed, 0};
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN && errno != EWOULDBLOCK) return {Status::kClosed, 0};
+    if (!wait_for(POLLIN, deadline)) return {Status::kTimeout, 0};
+  }
+}
+
+Socket::Status Socket::send(std::string_view bytes, Deadline deadline) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::send(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      if (!wait_for(POLLOUT, deadline)) return Status::kTimeout;
+    } else if (errno != EINTR) {
+      return Status::kClosed;
+    }
+  }
+  return Status::kOk;
+}
+
+void Socket::linger(Deadline deadline) {
+  shutdown(fd_, SHUT_WR);
+  std::array<char, 16 * 1024> dropped{};
+  // A peer that keeps sending passes through here without ever blocking, so the clock is looked at each time.
+  while (steady_clock::now() < deadline &&
+         receive(dropped.data(), dropped.size(), deadline).status == Status::kOk) {
+  }
+}
+
+bool Socket::peer_open() const {
+  pollfd entry{fd_, POLLRDHUP, 0};
+  return poll(&entry, 1, 0) == 0;
+}
+
+void Socket::shut_reading() { shutdown(fd_, SHUT_RD); }
+void Socket::shut_both() { shutdown(fd_, SHUT_RDWR); }
+
+bool Socket::wait_for(short events, Deadline deadline) const {
+  while (true) {
+    const auto left =
+        std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now()).count() + 1;
+    if (left <= 0) return false;
+    pollfd entry{fd_, events, 0};
+    const int ready = poll(&entry, 1, static_cast<int>(std::min<long>(left, 60'000)));
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) return false;
+    if (ready == 0 && steady_clock::now() >= deadline) return false;
+  }
+}
+
+}  // namespace writ

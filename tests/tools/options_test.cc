@@ -1,0 +1,187 @@
+#include "tools/options.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace writ {
+namespace {
+
+using Environment = std::map<std::string, std::string>;
+
+Command parse(std::vector<const char*> arguments, const Environment& environment = {}) {
+  arguments.insert(arguments.begin(), "writ");
+  for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+  Command command = parse_command_line(static_cast<int>(arguments.size()), arguments.data());
+  for (const auto& [name, value] : environment) unsetenv(name.c_str());
+  return command;
+}
+
+ServeOptions serve_options(const std::vector<const char*>& arguments,
+                           const Environment& environment = {}) {
+  const Command command = parse(arguments, environment);
+  if (const Answer* answer = std::get_if<Answer>(&command)) BOOST_FAIL(answer->text);
+  return std::get<ServeOptions>(command);
+}
+
+Answer answer(const std::vector<const char*>& arguments, const Environment& environment = {}) {
+  const Command command = parse(arguments, environment);
+  BOOST_REQUIRE(std::holds_alternative<Answer>(command));
+  return std::get<Answer>(command);
+}
+
+BOOST_AUTO_TEST_SUITE(options)
+
+BOOST_AUTO_TEST_CASE(serve_has_defaults_that_work_alone) {
+  const ServeOptions options = serve_options({"serve"});
+  BOOST_TEST(options.listen.text() == "127.0.0.1:8080");
+  BOOST_TEST(options.database.data_directory == ".writ");
+  BOOST_TEST(options.database.database_url.empty());
+  BOOST_TEST(options.database.migrate_url.empty());
+  BOOST_TEST(options.database.startup_timeout.count() == 60);
+  BOOST_TEST(!options.allow_anonymous);
+  BOOST_TEST(!options.accept_clock);
+  BOOST_TEST(options.read_connections == 8u);
+  BOOST_TEST(options.batch_limit == 256u);
+  BOOST_TEST(options.max_body_bytes == 4194304u);
+  BOOST_TEST(options.log_level == "info");
+}
+
+/// All of the options' values as one text.
+std::string dump(const ServeOptions& o) {
+  return o.listen.text() + " " + o.database.data_directory.string() + " " +
+         o.database.database_url + " " + o.database.migrate_url + " " +
+         std::to_string(o.database.startup_timeout.count()) + " " +
+         std::to_string(o.allow_anonymous) + std::to_string(o.accept_clock) + " " +
+         std::to_string(o.read_connections) + " " + std::to_string(o.batch_limit) + " " +
+         std::to_string(o.max_body_bytes) + " " + o.log_level;
+}
+
+BOOST_AUTO_TEST_CASE(every_option_can_be_a_flag_or_an_environment_variable) {
+  const std::string expected = "[::1]:9000 /d postgresql://a postgresql://m 7 11 3 4 2048 debug";
+  BOOST_TEST(dump(serve_options({"serve",
+                                 "--listen",
+                                 "[::1]:9000",
+                                 "--data-dir",
+                                 "/d",
+                                 "--database-url",
+                                 "postgresql://a",
+                                 "--migrate-url",
+                                 "postgresql://m",
+                                 "--startup-timeout",
+                                 "7",
+                                 "--allow-anonymous",
+                                 "--accept-clock",
+                                 "--read-connections",
+                                 "3",
+                                 "--batch-limit",
+                                 "4",
+                                 "--max-body-bytes",
+                                 "2048",
+                                 "--log-level",
+                                 "debug"})) == expected);
+  BOOST_TEST(dump(serve_options({"serve"}, {{"WRIT_LISTEN", "[::1]:9000"},
+                                            {"WRIT_DATA_DIR", "/d"},
+                                            {"WRIT_DATABASE_URL", "postgresql://a"},
+                                            {"WRIT_MIGRATE_URL", "postgresql://m"},
+                                            {"WRIT_STARTUP_TIMEOUT", "7"},
+                                            {"WRIT_ALLOW_ANONYMOUS", "true"},
+                                            {"WRIT_ACCEPT_CLOCK", "1"},
+                                            {"WRIT_READ_CONNECTIONS", "3"},
+                                            {"WRIT_BATCH_LIMIT", "4"},
+                                            {"WRIT_MAX_BODY_BYTES", "2048"},
+                                            {"WRIT_LOG_LEVEL", "debug"}})) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(a_flag_wins_over_the_environment) {
+  const ServeOptions options =
+      serve_options({"serve", "--listen", "127.0.0.1:1"},
+                    {{"WRIT_LISTEN", "127.0.0.1:2"}, {"WRIT_BATCH_LIMIT", "9"}});
+  BOOST_TEST(options.listen.port == 1);
+  BOOST_TEST(options.batch_limit == 9u);
+}
+
+BOOST_AUTO_TEST_CASE(other_machines_are_let_in_only_when_that_is_said) {
+  const struct {
+    const char* listen;
+    bool refused;
+  } rows[] = {{"127.0.0.1:0", false}, {"127.9.9.9:80", false}, {"localhost:80", false},
+              {"[::1]:80", false},    {"0.0.0.0:80", true},    {"[::]:80", true},
+              {":80", true},          {"10.0.0.1:80", true},   {"example.org:80", true}};
+  for (const auto& row : rows) {
+    BOOST_TEST_CONTEXT(row.listen) {
+      const Command command = parse({"serve", "--listen", row.listen});
+      BOOST_TEST(std::holds_alternative<Answer>(command) == row.refused);
+      if (const Answer* refusal = std::get_if<Answer>(&command)) {
+        BOOST_TEST(refusal->exit_code == kUsageError);
+        BOOST_TEST(refusal->text.starts_with("writ: refusing to listen on "));
+      }
+      BOOST_TEST(
+          serve_options({"serve", "--listen", row.listen, "--allow-anonymous"}).allow_anonymous);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(wrong_options_are_named_in_one_line) {
+  const struct {
+    std::vector<const char*> arguments;
+    const char* says;
+  } rows[] = {
+      {{}, "a command is required"},
+      {{"sevre"}, "sevre"},
+      {{"serve", "--listne", "x"}, "--listne"},
+      {{"serve", "--listen", "8080"}, "host:port"},
+      {{"serve", "--listen", "127.0.0.1:65536"}, "65535"},
+      {{"serve", "--read-connections", "0"}, "--read-connections"},
+      {{"serve", "--batch-limit", "257"}, "--batch-limit"},
+      {{"serve", "--max-body-bytes", "1023"}, "--max-body-bytes"},
+      {{"serve", "--startup-timeout", "0"}, "--startup-timeout"},
+      {{"serve", "--log-level", "loud"}, "--log-level"},
+      {{"serve", "--migrate-url", "postgresql://m"}, "--migrate-url requires --database-url"},
+      {{"serve", "extra"}, "extra"},
+      {{"rebuild"}, "projection is required"},
+      {{"rebuild", "clouds"}, "clouds"},
+  };
+  for (const auto& row : rows) {
+    BOOST_TEST_CONTEXT(row.says) {
+      const Answer refusal = answer(row.arguments);
+      BOOST_TEST(refusal.exit_code == kUsageError);
+      BOOST_TEST(refusal.text.starts_with("writ: "));
+      BOOST_TEST(refusal.text.find(row.says) != std::string::npos, refusal.text);
+      BOOST_TEST(refusal.text.find('\n') == refusal.text.size() - 1, refusal.text);
+    }
+  }
+  BOOST_TEST(answer({"serve"}, {{"WRIT_BATCH_LIMIT", "many"}}).exit_code == kUsageError);
+}
+
+BOOST_AUTO_TEST_CASE(help_names_every_environment_variable_and_the_exit_codes) {
+  const Answer help = answer({"--help"});
+  BOOST_TEST(help.exit_code == kSuccess);
+  for (const char* part : {"Examples:", "Exit codes:", "serve", "rebuild"})
+    BOOST_TEST(help.text.find(part) != std::string::npos, part);
+  const Answer serve_help = answer({"serve", "--help"});
+  BOOST_TEST(serve_help.exit_code == kSuccess);
+  for (const char* part :
+       {"Usage: writ serve", "WRIT_LISTEN", "WRIT_DATA_DIR", "WRIT_DATABASE_URL",
+        "WRIT_MIGRATE_URL", "WRIT_STARTUP_TIMEOUT", "WRIT_ALLOW_ANONYMOUS", "WRIT_ACCEPT_CLOCK",
+        "WRIT_READ_CONNECTIONS", "WRIT_BATCH_LIMIT", "WRIT_MAX_BODY_BYTES", "WRIT_LOG_LEVEL"})
+    BOOST_TEST(serve_help.text.find(part) != std::string::npos, part);
+  BOOST_TEST(answer({"--version"}).text.starts_with("writ "));
+}
+
+BOOST_AUTO_TEST_CASE(rebuild_takes_the_projection_and_the_database) {
+  const Command command =
+      parse({"rebuild", "settings", "--data-dir", "/d"}, {{"WRIT_STARTUP_TIMEOUT", "9"}});
+  BOOST_REQUIRE(std::holds_alternative<RebuildOptions>(command));
+  const RebuildOptions& options = std::get<RebuildOptions>(command);
+  BOOST_TEST(options.projection == "settings");
+  BOOST_TEST(options.database.data_directory == "/d");
+  BOOST_TEST(options.database.startup_timeout.count() == 9);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace writ

@@ -1,0 +1,165 @@
+#include "tools/options.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+
+#ifndef WRIT_VERSION
+#error "WRIT_VERSION comes from the build"
+#endif
+
+namespace writ {
+namespace {
+
+constexpr char kAbout[] =
+    "Writ keeps typed runtime settings at three scopes (instance, domain, project). Every "
+    "accepted\n"
+    "change is one event in an append-only log: the audit trail, the lock, and what all else is\n"
+    "rebuilt from.";
+
+constexpr char kExamples[] = R"(Examples:
+  writ serve                                  serve on 127.0.0.1:8080 with a private PostgreSQL in .writ
+  writ serve --listen 127.0.0.1:9090 --data-dir /srv/writ
+  WRIT_DATABASE_URL=postgresql://writ_app:secret@db/writ \
+  WRIT_MIGRATE_URL=postgresql://owner:secret@db/writ writ serve
+  writ rebuild settings                       build the settings table anew from the log
+  writ COMMAND --help                         every option of one command
+
+Every option of `serve` and `rebuild` can be given as an environment variable instead: --data-dir is
+WRIT_DATA_DIR, --allow-anonymous is WRIT_ALLOW_ANONYMOUS=true. A flag wins over the environment.
+
+Exit codes:
+  0  done; `serve` was told to stop (SIGTERM, Ctrl-C) and stopped cleanly
+  1  could not start, or failed: one line on standard error says why
+  2  wrong or refused options: nothing was touched)";
+
+constexpr char kServeNotes[] =
+    R"(With no --database-url the service owns a private PostgreSQL: made at the first start, stopped with
+the service, reachable by its user only. `POSTGRES` in the data directory says how to reach it.
+
+With --database-url any UTF-8 PostgreSQL 15 or newer serves, and several `writ serve` may share it. Give the
+database's owner as --migrate-url and a role without rights to change the log as --database-url. Put secrets
+into the environment: others can read a command line. Proxies that pool transactions do not work.
+
+Without authentication everybody who can connect is an administrator, so by default only this machine can.)";
+
+void add_database_options(CLI::App& command, DatabaseOptions& options,
+                          std::uint64_t& startup_seconds) {
+  command.add_option("--data-dir", options.data_directory, "Directory of the private PostgreSQL")
+      ->envname("WRIT_DATA_DIR")
+      ->type_name("DIR")
+      ->capture_default_str();
+  CLI::Option* database = command
+                              .add_option("--database-url", options.database_url,
+                                          "Serve from this PostgreSQL instead of a private one")
+                              ->envname("WRIT_DATABASE_URL")
+                              ->type_name("URL");
+  command
+      .add_option("--migrate-url", options.migrate_url,
+                  "Connect to the same database with this to create and upgrade its tables")
+      ->envname("WRIT_MIGRATE_URL")
+      ->type_name("URL")
+      ->needs(database);
+  command
+      .add_option("--startup-timeout", startup_seconds,
+                  "Seconds to wait for the database when starting")
+      ->envname("WRIT_STARTUP_TIMEOUT")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1, 3600))
+      ->capture_default_str();
+}
+
+void add_serve_options(CLI::App& command, ServeOptions& options, std::string& listen) {
+  command
+      .add_option("--listen", listen,
+                  "Address to serve on, host:port or [v6]:port; port 0 picks a free one")
+      ->envname("WRIT_LISTEN")
+      ->type_name("ADDRESS")
+      ->capture_default_str();
+  command
+      .add_flag("--allow-anonymous", options.allow_anonymous,
+                "Let everybody who can connect read and write, also from other machines")
+      ->envname("WRIT_ALLOW_ANONYMOUS");
+  command
+      .add_flag("--accept-clock", options.accept_clock,
+                "Append although the database's clock is over an hour ahead of the log")
+      ->envname("WRIT_ACCEPT_CLOCK");
+  command
+      .add_option("--read-connections", options.read_connections, "Database connections for reads")
+      ->envname("WRIT_READ_CONNECTIONS")
+      ->type_name("COUNT")
+      ->check(CLI::Range(1, 32))
+      ->capture_default_str();
+  command
+      .add_option("--batch-limit", options.batch_limit, "Commands that may share one transaction")
+      ->envname("WRIT_BATCH_LIMIT")
+      ->type_name("COUNT")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command
+      .add_option("--max-body-bytes", options.max_body_bytes, "Largest request body, decompressed")
+      ->envname("WRIT_MAX_BODY_BYTES")
+      ->type_name("BYTES")
+      ->check(CLI::Range(1024, 256 * 1024 * 1024))
+      ->capture_default_str();
+  command.add_option("--log-level", options.log_level, "trace, debug, info, warn, error or off")
+      ->envname("WRIT_LOG_LEVEL")
+      ->type_name("LEVEL")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}).description(""))
+      ->capture_default_str();
+}
+
+Answer refuse(const std::string& why) { return {kUsageError, "writ: " + why + "\n"}; }
+
+/// What single options cannot check of themselves.
+Command checked(ServeOptions options, const std::string& listen) {
+  try {
+    options.listen = parse_listen_address(listen);
+  } catch (const ListenError& e) {
+    return refuse(e.what());
+  }
+  if (!options.listen.is_loopback() && !options.allow_anonymous)
+    return refuse(
+        "refusing to listen on " + options.listen.text() +
+        ": everybody who can connect would be an administrator; listen on 127.0.0.1, or say "
+        "--allow-anonymous if that is meant");
+  return options;
+}
+
+}  // namespace
+
+Command parse_command_line(int argc, const char* const* argv) {
+  ServeOptions serve;
+  RebuildOptions rebuild;
+  std::string listen = serve.listen.text();
+  std::uint64_t startup_seconds =
+      static_cast<std::uint64_t>(serve.database.startup_timeout.count());
+
+  CLI::App app(kAbout, "writ");
+  app.footer(kExamples);
+  app.set_version_flag("--version", "writ " WRIT_VERSION, "Print the version and exit");
+  CLI::App* serve_command = app.add_subcommand("serve", "Serve the settings API over HTTP");
+  serve_command->footer(kServeNotes);
+  add_serve_options(*serve_command, serve, listen);
+  add_database_options(*serve_command, serve.database, startup_seconds);
+  CLI::App* rebuild_command = app.add_subcommand("rebuild", "Build a read model anew from the log");
+  rebuild_command->add_option("projection", rebuild.projection, "Which one: settings")
+      ->required()
+      ->check(CLI::IsMember({"settings"}).description(""));
+  add_database_options(*rebuild_command, rebuild.database, startup_seconds);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return Answer{kSuccess, app.help()};
+  } catch (const CLI::CallForVersion& e) {
+    return Answer{kSuccess, std::string(e.what()) + "\n"};
+  } catch (const CLI::ParseError& e) {
+    return refuse(std::string(e.what()) + "; see writ --help");
+  }
+  serve.database.startup_timeout = std::chrono::seconds(startup_seconds);
+  rebuild.database.startup_timeout = std::chrono::seconds(startup_seconds);
+  if (serve_command->parsed()) return checked(serve, listen);
+  if (rebuild_command->parsed()) return rebuild;
+  return refuse("a command is required, such as serve; see writ --help");
+}
+
+}  // namespace writ
