@@ -29,6 +29,7 @@ constexpr char kRootHomes[] = "/var/lib/writ";
 constexpr char kSocketPrefix[] = "writ-";
 constexpr std::size_t kSocketPathLimit = 107;
 constexpr char kSocketName[] = ".s.PGSQL.5432";
+constexpr char kSocketLockName[] = ".s.PGSQL.5432.lock";
 constexpr std::chrono::seconds kStopTimeout{30};
 
 StartError failure(const std::string& doing, const fs::path& path, int error) {
@@ -222,7 +223,7 @@ void write_cluster_note(const ClusterHome& home, const std::string& connection) 
 fs::path make_socket_directory(const ClusterHome& home) {
   int error = ENAMETOOLONG;
   for (const fs::path& parent : socket_parents(home)) {
-    std::string directory = (parent / kSocketPrefix).string() + "XXXXXX";
+    std::string directory = parent / (std::string(kSocketPrefix) + "XXXXXX");
     if (!plain_and_short(directory)) continue;
     if (mkdtemp(directory.data()) == nullptr) {
       error = errno;
@@ -245,7 +246,7 @@ bool is_own_socket_directory(const ClusterHome& home, const fs::path& directory)
 void remove_socket_directory(const ClusterHome& home, const fs::path& directory) noexcept {
   if (!is_own_socket_directory(home, directory)) return;
   unlink((directory / kSocketName).c_str());
-  unlink((directory / (std::string(kSocketName) + ".lock")).c_str());
+  unlink((directory / kSocketLockName).c_str());
   rmdir(directory.c_str());
 }
 

@@ -1,6 +1,8 @@
 #include "service/http_connection.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstring>
 #include <exception>
 
@@ -225,60 +227,104 @@ bool Connection::invite_body(std::size_t have) {
 }
 
 Connection::Outcome Connection::answer() {
+  request_.gate = this;
+  sent_ = 0;
+  broken_ = false;
   HttpResponse response;
   run_handler(response);
-  AnswerForm form;
-  form.head_only = request_.head.method == "HEAD";
-  form.chunked = !request_.head.http_1_0;
-  form.close = !request_.head.keep_alive || request_.body_too_large || must_end() ||
-               (response.stream && !form.chunked);
-  response.set_header("X-Request-Id", request_.request_id);
-  send_answer(response, form);
+  const AnswerForm form = answer_form();
+  if (stream_ == Stream::kOpen) {
+    if (!request_.head.http_1_0) output_.append("0\r\n\r\n");
+  } else {
+    response.set_header("X-Request-Id", request_.request_id);
+    environment_.formatter.write(response, form, &output_);
+  }
+  send_output();
+  const bool close = form.close || (stream_ == Stream::kOpen && request_.head.http_1_0);
+  end_stream();
   log(response);
   if (broken_) return Outcome::kClose;
   if (request_.body_too_large) return Outcome::kCloseGently;
-  return form.close ? Outcome::kClose : Outcome::kNextRequest;
+  return close ? Outcome::kClose : Outcome::kNextRequest;
+}
+
+AnswerForm Connection::answer_form() const {
+  AnswerForm form;
+  form.head_only = request_.head.method == "HEAD";
+  form.close = !request_.head.keep_alive || request_.body_too_large || must_end();
+  return form;
 }
 
 void Connection::run_handler(HttpResponse& response) {
-  std::string what = "an exception of unknown type";
   try {
     environment_.handler(request_, response);
-    return;
   } catch (const std::exception& error) {
-    what = error.what();
-  } catch (...) {  // the boundary: told below like any other
+    fail(response, error.what());
+  } catch (...) {  // the boundary: told like any other
+    fail(response, "an exception of unknown type");
   }
+}
+
+void Connection::fail(HttpResponse& response, const std::string& what) {
   if (environment_.options.log_failure) {
     environment_.options.log_failure(request_.request_id, what);
   }
+  // A stream that fails half-way: only closing the connection tells the client so.
+  if (stream_ == Stream::kOpen) broken_ = true;
   forget(response);
   fill_error(500, "internal error, request id " + request_.request_id, response);
 }
 
-void Connection::send_answer(HttpResponse& response, const AnswerForm& form) {
-  output_.clear();
-  sent_ = 0;
-  broken_ = false;
-  try {
-    environment_.formatter.write(response, form, *this);
-    flush();
-  } catch (const std::exception& error) {
-    // A stream failed half-way: only closing the connection tells the client so.
-    broken_ = true;
-    if (environment_.options.log_failure) {
-      environment_.options.log_failure(request_.request_id, error.what());
-    }
+bool Connection::send_output() {
+  if (!broken_) {
+    const Deadline deadline = steady_clock::now() + environment_.options.write_time;
+    broken_ = socket_.send(output_, deadline) != Socket::Status::kOk;
+    sent_ += output_.size();
   }
-}
-
-bool Connection::flush() {
-  if (broken_) return false;
-  const Deadline deadline = steady_clock::now() + environment_.options.write_time;
-  broken_ = socket_.send(output_, deadline) != Socket::Status::kOk;
-  sent_ += output_.size();
   output_.clear();
   return !broken_;
+}
+
+bool Connection::reserve() {
+  if (stream_ != Stream::kNone) return true;
+  // At most half of the connections, so that streams never shut out ordinary requests.
+  const std::size_t places = std::max<std::size_t>(environment_.options.max_connections / 2, 1);
+  if (environment_.streams.fetch_add(1) >= places) {
+    environment_.streams.fetch_sub(1);
+    return false;
+  }
+  stream_ = Stream::kReserved;
+  return true;
+}
+
+StreamWriter& Connection::open(HttpResponse& head) {
+  if (stream_ == Stream::kNone) environment_.streams.fetch_add(1);
+  stream_ = Stream::kOpen;
+  const bool chunked = !request_.head.http_1_0;
+  AnswerForm form = answer_form();
+  form.close = form.close || !chunked;
+  head.set_header("X-Request-Id", request_.request_id);
+  environment_.formatter.write_stream_head(head, form, chunked, &output_);
+  socket_.watch_peer();
+  return *this;
+}
+
+bool Connection::write(std::string_view bytes) {
+  if (bytes.empty()) return !broken_;
+  const bool chunked = !request_.head.http_1_0;
+  if (chunked) {
+    std::array<char, 16> size{};
+    const auto end = std::to_chars(size.data(), size.data() + size.size(), bytes.size(), 16).ptr;
+    output_.append(size.data(), end).append("\r\n");
+  }
+  output_.append(bytes);
+  if (chunked) output_.append("\r\n");
+  return send_output();
+}
+
+void Connection::end_stream() {
+  if (stream_ != Stream::kNone) environment_.streams.fetch_sub(1);
+  stream_ = Stream::kNone;
 }
 
 Connection::Outcome Connection::refuse(const HttpRefusal& refusal, std::string method) {
@@ -294,7 +340,10 @@ Connection::Outcome Connection::refuse(const HttpRefusal& refusal, std::string m
   response.set_header("X-Request-Id", request_.request_id);
   AnswerForm form;
   form.close = true;
-  send_answer(response, form);
+  sent_ = 0;
+  broken_ = false;
+  environment_.formatter.write(response, form, &output_);
+  send_output();
   log(response);
   return broken_ ? Outcome::kClose : Outcome::kCloseGently;
 }
@@ -347,22 +396,15 @@ void Connection::grow(std::size_t free_bytes) {
 }
 
 std::string busy_answer(const ConnectionEnvironment& environment) {
-  class Collector : public ByteSink {
-   public:
-    void append(std::string_view bytes) override { text.append(bytes); }
-    bool flush() override { return true; }
-    bool alive() override { return true; }
-    std::string text;
-  };
   HttpResponse response;
   fill_error(503, "all connections are busy", response);
   response.set_header("Retry-After", "1");
   response.set_header("X-Request-Id", request_id_for(""));
   AnswerForm form;
   form.close = true;
-  Collector out;
-  environment.formatter.write(response, form, out);
-  return out.text;
+  std::string out;
+  environment.formatter.write(response, form, &out);
+  return out;
 }
 
 }  // namespace writ

@@ -30,7 +30,7 @@ struct ConnectionEnvironment {
 
 /// One client's connection: reads requests, has them answered, until it ends. `serve` runs on the
 /// connection's thread; the functions marked so are for others.
-class Connection : private ByteSink {
+class Connection : private StreamGate, private StreamWriter {
  public:
   /// What the thread is doing; other threads only look.
   enum class Phase { kIdle, kReadingHead, kBusy };
@@ -61,16 +61,21 @@ class Connection : private ByteSink {
   Outcome answer();
   Outcome refuse(const HttpRefusal& refusal, std::string method);
   void run_handler(HttpResponse& response);
-  void send_answer(HttpResponse& response, const AnswerForm& form);
+  void fail(HttpResponse& response, const std::string& what);
+  AnswerForm answer_form() const;
+  bool send_output();
+  void end_stream();
   void log(HttpResponse& response) const;
   void tidy();
   bool must_end() const { return environment_.stopping.load() || evicted_.load(); }
   bool invite_body(std::size_t have);
   void grow(std::size_t free_bytes);
 
-  void append(std::string_view bytes) override { output_.append(bytes); }
-  bool flush() override;
-  bool alive() override { return !environment_.stopping.load() && socket_.peer_open(); }
+  bool reserve() override;
+  StreamWriter& open(HttpResponse& head) override;
+  bool write(std::string_view bytes) override;
+  bool peer_open() override { return socket_.peer_open(); }
+  bool stopping() override { return environment_.stopping.load(); }
 
   // What was read and belongs to the request at hand or to later ones.
   std::string_view unread() const { return {input_.get() + begin_, end_ - begin_}; }
@@ -91,6 +96,7 @@ class Connection : private ByteSink {
   HttpRequest request_;
   std::string body_;  // a body that did not arrive together with its head
   std::string output_;
+  enum class Stream { kNone, kReserved, kOpen } stream_ = Stream::kNone;
   std::size_t sent_ = 0;  // bytes of the answer at hand
   bool broken_ = false;   // sending failed
   bool seasoned_ = false;  // has answered a request

@@ -9,18 +9,21 @@
 namespace writ {
 namespace {
 
+enum class Body { kWhole, kChunked, kUntilClose };
+
 // cpp-httplib gives its pre-routing hook no way to tell which call it belongs to but the thread.
 struct Call {
-  HttpResponse* response;
-  const AnswerForm* form;
-  ByteSink* sink;
+  HttpResponse& response;
+  const AnswerForm& form;
+  Body body;
+  std::string* out;
 };
 thread_local Call* current_call = nullptr;
 
 // Hands the engine a head, and takes what it writes.
-class SinkStream : public httplib::Stream {
+class TextStream : public httplib::Stream {
  public:
-  SinkStream(std::string_view head, ByteSink& sink) : head_(head), sink_(sink) {}
+  TextStream(std::string_view head, std::string* out) : head_(head), out_(out) {}
 
   bool is_readable() const override { return !head_.empty(); }
   bool is_writable() const override { return true; }
@@ -31,7 +34,7 @@ class SinkStream : public httplib::Stream {
     return static_cast<ssize_t>(n);
   }
   ssize_t write(const char* bytes, std::size_t size) override {
-    sink_.append({bytes, size});
+    out_->append(bytes, size);
     return static_cast<ssize_t>(size);
   }
   void get_remote_ip_and_port(std::string&, int&) const override {}
@@ -40,53 +43,38 @@ class SinkStream : public httplib::Stream {
 
  private:
   std::string_view head_;
-  ByteSink& sink_;
+  std::string* out_;
 };
-
-class PieceWriter : public StreamWriter {
- public:
-  PieceWriter(httplib::DataSink& pieces, ByteSink& sink) : pieces_(pieces), sink_(sink) {}
-  bool write(std::string_view bytes) override {
-    return bytes.empty() || (pieces_.write(bytes.data(), bytes.size()) && sink_.flush());
-  }
-  bool alive() override { return sink_.alive(); }
-
- private:
-  httplib::DataSink& pieces_;
-  ByteSink& sink_;
-};
-
-void set_stream(HttpResponse& from, bool chunked, ByteSink& sink, httplib::Response& to) {
-  const auto provider = [&from, &sink](std::size_t, httplib::DataSink& pieces) {
-    sink.flush();
-    PieceWriter writer(pieces, sink);
-    from.stream(writer);
-    pieces.done();
-    return true;
-  };
-  if (chunked) {
-    to.set_chunked_content_provider(from.content_type, provider);
-  } else {
-    to.set_content_provider(from.content_type, provider);
-  }
-}
 
 // Whatever a handler put into a header, it stays one header.
 std::string one_line(std::string value) {
-  std::replace_if(value.begin(), value.end(), [](char c) { return c == '\r' || c == '\n' || c == '\0'; }, ' ');
+  const auto breaks = [](char c) { return c == '\r' || c == '\n' || c == '\0'; };
+  std::replace_if(value.begin(), value.end(), breaks, ' ');
   return value;
 }
 
 void fill(httplib::Response& to) {
   const Call& call = *std::exchange(current_call, nullptr);
-  HttpResponse& from = *call.response;
+  HttpResponse& from = call.response;
   to.status = from.status;
-  for (auto& [name, value] : from.headers) to.headers.emplace(std::move(name), one_line(std::move(value)));
-  if (from.stream) {
-    set_stream(from, call.form->chunked, *call.sink, to);
-  } else {
-    to.body = std::move(from.body);
-    if (!from.content_type.empty()) to.headers.emplace("Content-Type", std::move(from.content_type));
+  for (auto& [name, value] : from.headers) {
+    to.headers.emplace(std::move(name), one_line(std::move(value)));
+  }
+  // A provider that fails at once leaves the head alone in the output, which is what is wanted.
+  const auto nothing = [](std::size_t, httplib::DataSink&) { return false; };
+  switch (call.body) {
+    case Body::kWhole:
+      to.body = std::move(from.body);
+      if (!from.content_type.empty()) {
+        to.headers.emplace("Content-Type", std::move(from.content_type));
+      }
+      break;
+    case Body::kChunked:
+      to.set_chunked_content_provider(from.content_type, nothing);
+      break;
+    case Body::kUntilClose:
+      to.set_content_provider(from.content_type, nothing);
+      break;
   }
 }
 
@@ -104,13 +92,13 @@ class HttpFormatter::Engine : public httplib::Server {
     });
   }
 
-  void write(Call& call) {
+  void write(Call call) {
     const std::string_view head =
-        call.form->head_only ? "HEAD / HTTP/1.1\r\n\r\n" : "GET / HTTP/1.1\r\n\r\n";
-    SinkStream stream(head, *call.sink);
+        call.form.head_only ? "HEAD / HTTP/1.1\r\n\r\n" : "GET / HTTP/1.1\r\n\r\n";
+    TextStream stream(head, call.out);
     bool closed = false;
     current_call = &call;
-    process_request(stream, call.form->close, closed, nullptr);
+    process_request(stream, call.form.close, closed, nullptr);
   }
 };
 
@@ -119,9 +107,13 @@ HttpFormatter::HttpFormatter(std::chrono::seconds keep_alive)
 
 HttpFormatter::~HttpFormatter() = default;
 
-void HttpFormatter::write(HttpResponse& response, const AnswerForm& form, ByteSink& sink) const {
-  Call call{&response, &form, &sink};
-  engine_->write(call);
+void HttpFormatter::write(HttpResponse& response, const AnswerForm& form, std::string* out) const {
+  engine_->write({response, form, Body::kWhole, out});
+}
+
+void HttpFormatter::write_stream_head(HttpResponse& response, const AnswerForm& form, bool chunked,
+                                      std::string* out) const {
+  engine_->write({response, form, chunked ? Body::kChunked : Body::kUntilClose, out});
 }
 
 }  // namespace writ

@@ -2,27 +2,16 @@
 
 #include <chrono>
 #include <memory>
-#include <string_view>
+#include <string>
 
 #include "service/http_message.h"
 
 namespace writ {
 
-/// Where a formatted answer goes.
-class ByteSink {
- public:
-  virtual ~ByteSink() = default;
-  virtual void append(std::string_view bytes) = 0;
-  /// Sends what was appended. False when the client is gone or too slow.
-  virtual bool flush() = 0;
-  virtual bool alive() = 0;
-};
-
 /// How one answer has to look.
 struct AnswerForm {
   bool head_only = false;  ///< The request was HEAD.
   bool close = false;      ///< The connection ends after this answer.
-  bool chunked = true;     ///< A stream may be chunked; false for HTTP/1.0, where closing ends it.
 };
 
 /// Writes answers with cpp-httplib. It is given a head of our own making instead of the client's, so no byte of a
@@ -33,9 +22,13 @@ class HttpFormatter {
   explicit HttpFormatter(std::chrono::seconds keep_alive);
   ~HttpFormatter();
 
-  /// Appends the answer's head and body; a stream is run here and flushed piece by piece. Lets an exception of
-  /// the stream through. The answer's content is moved from; its record is not.
-  void write(HttpResponse& response, const AnswerForm& form, ByteSink& sink) const;
+  /// Appends the answer's head and body to `out`. Moves the answer's content out, not its record.
+  void write(HttpResponse& response, const AnswerForm& form, std::string* out) const;
+
+  /// Appends the head of an answer whose body follows piece by piece: in chunks, or, when not `chunked`, until
+  /// the connection is closed.
+  void write_stream_head(HttpResponse& response, const AnswerForm& form, bool chunked,
+                         std::string* out) const;
 
  private:
   class Engine;

@@ -11,16 +11,6 @@
 
 namespace writ {
 
-/// A whole request. The views live as long as the call that was given it.
-struct HttpRequest {
-  RequestHead head;
-  std::string_view body;        ///< Without its framing, still compressed if it was.
-  bool body_too_large = false;  ///< The body was over the limit and is not here; answer with that.
-  std::string request_id;       ///< `X-Request-Id`, echoed or made.
-  std::string_view peer;        ///< The other end's address without its port.
-  std::chrono::steady_clock::time_point received;  ///< When the head was complete.
-};
-
 /// One line of the request log, and what the metrics count.
 struct RequestRecord {
   std::string method;      ///< The HTTP method; "-" when the head could not be read.
@@ -36,28 +26,51 @@ struct RequestRecord {
   std::size_t response_bytes = 0;  ///< Head and body.
 };
 
-/// The way out for an answer that is made piece by piece. Used by one thread.
-class StreamWriter {
- public:
-  virtual ~StreamWriter() = default;
-  /// Sends bytes at once. False when the client is gone or the server stops: then end the answer.
-  [[nodiscard]] virtual bool write(std::string_view bytes) = 0;
-  /// False once the client has closed its end or the server stops. Costs one system call.
-  [[nodiscard]] virtual bool alive() = 0;
-};
-
-/// The answer. Either `body` or `stream`.
+/// The answer. Its body, or a stream opened at the request's gate.
 struct HttpResponse {
   int status = 200;
   std::string content_type;  ///< Sent when there is a body.
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
-  std::function<void(StreamWriter&)> stream;  ///< When set, called to write the body.
   RequestRecord record;  ///< The handler fills route, code, key and actor; the server the rest.
 
   void set_header(std::string name, std::string value) {
     headers.emplace_back(std::move(name), std::move(value));
   }
+};
+
+/// The way out for an answer that is made piece by piece. Used by the request's thread only.
+class StreamWriter {
+ public:
+  virtual ~StreamWriter() = default;
+  /// Sends bytes at once. False when the client is gone or too slow: then end the answer.
+  [[nodiscard]] virtual bool write(std::string_view bytes) = 0;
+  /// False once the client has closed its end. Costs one system call.
+  [[nodiscard]] virtual bool peer_open() = 0;
+  /// True when the server is about to stop: end the answer soon. `write` still works.
+  [[nodiscard]] virtual bool stopping() = 0;
+};
+
+/// Where a handler gets its stream from.
+class StreamGate {
+ public:
+  virtual ~StreamGate() = default;
+  /// Takes a place for a stream, which is given back after the answer. False when all places are taken.
+  [[nodiscard]] virtual bool reserve() = 0;
+  /// Sends the head of the answer, moving its content out; what is written is its body, which ends when the
+  /// handler returns. An exception of the handler after this cuts the connection off. At most once a request.
+  virtual StreamWriter& open(HttpResponse& head) = 0;
+};
+
+/// A whole request. The views live as long as the call that was given it.
+struct HttpRequest {
+  RequestHead head;
+  std::string_view body;        ///< Without its framing, still compressed if it was.
+  bool body_too_large = false;  ///< The body was over the limit and is not here; answer with that.
+  std::string request_id;       ///< `X-Request-Id`, echoed or made.
+  std::string_view peer;        ///< The other end's address without its port.
+  std::chrono::steady_clock::time_point received;  ///< When the head was complete.
+  StreamGate* gate = nullptr;   ///< Null where streams are not possible, as in some tests.
 };
 
 /// Answers one request. May throw: the client is then told a request id and nothing else.

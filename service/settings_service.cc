@@ -3,13 +3,15 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
-#include <map>
+#include <algorithm>
+#include <limits>
 
 #include "google/rpc/error_details.pb.h"
 #include "projections/settings.h"
 #include "schema/merge.h"
 #include "schema/protojson.h"
 #include "schema/prune.h"
+#include "schema/scope.h"
 #include "schema/validate.h"
 #include "service/settings_commands.h"
 #include "writ/settings/v1/errors.pb.h"
@@ -112,7 +114,8 @@ SettingsRecord write(Sequencer& sequencer, const RequestContext& context, const 
   *record.mutable_key() = request.key();
   *record.mutable_settings() = request.settings();
   prune(record.mutable_settings());
-  const ScopeKey key{request.key().domain(), request.key().project()};
+  const ScopeKey key = scope_key(request.key());
+  context.set_log_key(key.storage_key());
 
   Command command;
   command.domain = kSettingsDomain;
@@ -149,7 +152,8 @@ std::vector<Violation> validate_write(const Request& request) {
 flyteidl2::settings::GetSettingsResponse SettingsService::get_settings(
     const RequestContext& context, const flyteidl2::settings::GetSettingsRequest& request) {
   refuse(validate_key(key_of(request)));
-  const auto levels = ScopeKey{request.key().domain(), request.key().project()}.levels();
+  context.set_log_key(scope_key(request.key()).storage_key());
+  const auto levels = scope_key(request.key()).levels();
   const std::vector<Stored> stored = fetch_levels(pool_, context, levels);
   std::vector<Level> chain;
   for (std::size_t i = 0; i < levels.size(); ++i)
@@ -164,7 +168,8 @@ flyteidl2::settings::GetSettingsResponse SettingsService::get_settings(
 flyteidl2::settings::GetSettingsForEditResponse SettingsService::get_settings_for_edit(
     const RequestContext& context, const flyteidl2::settings::GetSettingsForEditRequest& request) {
   refuse(validate_key(key_of(request)));
-  const auto levels = ScopeKey{request.key().domain(), request.key().project()}.levels();
+  context.set_log_key(scope_key(request.key()).storage_key());
+  const auto levels = scope_key(request.key()).levels();
   std::vector<Stored> stored = fetch_levels(pool_, context, levels);
   flyteidl2::settings::GetSettingsForEditResponse response;
   *response.mutable_requestedkey() = request.key();
@@ -200,6 +205,29 @@ flyteidl2::settings::UpdateSettingsResponse SettingsService::update_settings(
   *response.mutable_settingsrecord() =
       write(sequencer_, context, request, SettingsCommand::Kind::kUpdate, expected);
   return response;
+}
+
+void register_settings_service(Router& router, SettingsService& service) {
+  namespace pb = flyteidl2::settings;
+  const auto method = [](const char* name) {
+    return find_method(pb::SettingsRecord::descriptor(), "SettingsService", name);
+  };
+  router.unary<pb::GetSettingsRequest, pb::GetSettingsResponse>(
+      method("GetSettings"), [&](const auto& context, const auto& request) {
+        return service.get_settings(context, request);
+      });
+  router.unary<pb::GetSettingsForEditRequest, pb::GetSettingsForEditResponse>(
+      method("GetSettingsForEdit"), [&](const auto& context, const auto& request) {
+        return service.get_settings_for_edit(context, request);
+      });
+  router.unary<pb::CreateSettingsRequest, pb::CreateSettingsResponse>(
+      method("CreateSettings"), [&](const auto& context, const auto& request) {
+        return service.create_settings(context, request);
+      });
+  router.unary<pb::UpdateSettingsRequest, pb::UpdateSettingsResponse>(
+      method("UpdateSettings"), [&](const auto& context, const auto& request) {
+        return service.update_settings(context, request);
+      });
 }
 
 }  // namespace writ

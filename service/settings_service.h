@@ -28,4 +28,7 @@ class SettingsService {
   ConnectionPool& pool_;
 };
 
+/// Serves the four methods. `service` must outlive the router.
+void register_settings_service(Router& router, SettingsService& service);
+
 }  // namespace writ

@@ -79,6 +79,17 @@ bool Socket::peer_open() const {
   return poll(&entry, 1, 0) == 0;
 }
 
+void Socket::watch_peer() {
+  const int on = 1;
+  const int idle_seconds = 5;
+  const int probe_seconds = 3;
+  const int probes = 3;
+  setsockopt(fd_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  setsockopt(fd_, IPPROTO_TCP, TCP_KEEPIDLE, &idle_seconds, sizeof idle_seconds);
+  setsockopt(fd_, IPPROTO_TCP, TCP_KEEPINTVL, &probe_seconds, sizeof probe_seconds);
+  setsockopt(fd_, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+}
+
 void Socket::shut_reading() { shutdown(fd_, SHUT_RD); }
 void Socket::shut_both() { shutdown(fd_, SHUT_RDWR); }
 

@@ -35,6 +35,8 @@ class Socket {
   void linger(Deadline deadline);
   /// Whether the other end still holds its side open.
   bool peer_open() const;
+  /// Lets the system notice within 15 seconds when the other end is gone without a word.
+  void watch_peer();
 
   /// Safe from other threads while the socket lives: no more bytes in, or neither in nor out.
   void shut_reading();

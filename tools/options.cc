@@ -111,7 +111,7 @@ void add_serve_options(CLI::App& command, ServeOptions& options, std::string& li
 Answer refuse(const std::string& why) { return {kUsageError, "writ: " + why + "\n"}; }
 
 /// What single options cannot check of themselves.
-Command checked(ServeOptions options, const std::string& listen) {
+CommandLine checked(ServeOptions options, const std::string& listen) {
   try {
     options.listen = parse_listen_address(listen);
   } catch (const ListenError& e) {
@@ -127,7 +127,7 @@ Command checked(ServeOptions options, const std::string& listen) {
 
 }  // namespace
 
-Command parse_command_line(int argc, const char* const* argv) {
+CommandLine parse_command_line(int argc, const char* const* argv) {
   ServeOptions serve;
   RebuildOptions rebuild;
   std::string listen = serve.listen.text();

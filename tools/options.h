@@ -49,11 +49,11 @@ inline constexpr int kSuccess = 0;  ///< Did what was asked; for `serve`, was to
 inline constexpr int kFailure = 1;  ///< Could not start, or failed.
 inline constexpr int kUsageError = 2;  ///< The options are wrong or refused; nothing was touched.
 
-using Command = std::variant<ServeOptions, RebuildOptions, Answer>;
+using CommandLine = std::variant<ServeOptions, RebuildOptions, Answer>;
 
 /// Reads the command line. What a flag does not say, an environment variable does (`--listen`:
 /// WRIT_LISTEN), else the default holds. Listening beyond this machine without authentication is
 /// refused here.
-Command parse_command_line(int argc, const char* const* argv);
+CommandLine parse_command_line(int argc, const char* const* argv);
 
 }  // namespace writ

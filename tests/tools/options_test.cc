@@ -11,23 +11,23 @@ namespace {
 
 using Environment = std::map<std::string, std::string>;
 
-Command parse(std::vector<const char*> arguments, const Environment& environment = {}) {
+CommandLine parse(std::vector<const char*> arguments, const Environment& environment = {}) {
   arguments.insert(arguments.begin(), "writ");
   for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
-  Command command = parse_command_line(static_cast<int>(arguments.size()), arguments.data());
+  CommandLine command = parse_command_line(static_cast<int>(arguments.size()), arguments.data());
   for (const auto& [name, value] : environment) unsetenv(name.c_str());
   return command;
 }
 
 ServeOptions serve_options(const std::vector<const char*>& arguments,
                            const Environment& environment = {}) {
-  const Command command = parse(arguments, environment);
+  const CommandLine command = parse(arguments, environment);
   if (const Answer* answer = std::get_if<Answer>(&command)) BOOST_FAIL(answer->text);
   return std::get<ServeOptions>(command);
 }
 
 Answer answer(const std::vector<const char*>& arguments, const Environment& environment = {}) {
-  const Command command = parse(arguments, environment);
+  const CommandLine command = parse(arguments, environment);
   BOOST_REQUIRE(std::holds_alternative<Answer>(command));
   return std::get<Answer>(command);
 }
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(other_machines_are_let_in_only_when_that_is_said) {
               {":80", true},          {"10.0.0.1:80", true},   {"example.org:80", true}};
   for (const auto& row : rows) {
     BOOST_TEST_CONTEXT(row.listen) {
-      const Command command = parse({"serve", "--listen", row.listen});
+      const CommandLine command = parse({"serve", "--listen", row.listen});
       BOOST_TEST(std::holds_alternative<Answer>(command) == row.refused);
       if (const Answer* refusal = std::get_if<Answer>(&command)) {
         BOOST_TEST(refusal->exit_code == kUsageError);
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(help_names_every_environment_variable_and_the_exit_codes) {
 }
 
 BOOST_AUTO_TEST_CASE(rebuild_takes_the_projection_and_the_database) {
-  const Command command =
+  const CommandLine command =
       parse({"rebuild", "settings", "--data-dir", "/d"}, {{"WRIT_STARTUP_TIMEOUT", "9"}});
   BOOST_REQUIRE(std::holds_alternative<RebuildOptions>(command));
   const RebuildOptions& options = std::get<RebuildOptions>(command);
