@@ -10,9 +10,9 @@ namespace writ {
 /// batch as one parameter.
 class ArrayLiteral {
  public:
-  void add(std::string_view text);          ///< A text element.
-  void add(std::int64_t number);            ///< A number.
-  void add_bytes(std::string_view bytes);   ///< A bytea element, in hex.
+  void add(std::string_view text);         ///< A text element.
+  void add(std::int64_t number);           ///< A number.
+  void add_bytes(std::string_view bytes);  ///< A bytea element, in hex.
   std::string take() &&;
 
  private:

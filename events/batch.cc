@@ -10,6 +10,8 @@
 namespace writ {
 namespace {
 
+constexpr std::size_t kMaxDetailBytes = 4096;
+
 // These are prepared in SQL and not by the protocol, so that BEGIN, the lock and the load share one
 // round trip. Each is still a statement of its own, with a snapshot of its own: the load sees what
 // the last holder of the lock committed. (Fused into one statement with the lock it would read the
@@ -48,7 +50,10 @@ FROM events WHERE stream = $1 ORDER BY version DESC LIMIT 1
 
 Timestamp timestamp(std::int64_t micros) { return Timestamp(std::chrono::microseconds(micros)); }
 
-bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
+void check_no_nul(const std::string& text) {
+  if (text.find('\0') != std::string::npos)
+    throw std::invalid_argument("an event must not contain U+0000");
+}
 
 StreamState state_of(const pqxx::row& row, pqxx::row::size_type first) {
   StreamState state;
@@ -101,17 +106,29 @@ const Domain& Batch::domain_of(const Command& command) const {
   return *found;
 }
 
+/// The streams that a command wants loaded. One that cannot say them fails alone, when it is
+/// decided.
+std::vector<StreamName> Batch::streams_of(const Command& command) {
+  try {
+    std::vector<StreamName> streams = domain_of(command).load(command.body);
+    for (const StreamName& stream : streams) check_no_nul(stream.value);
+    return streams;
+  } catch (const std::exception&) {
+    unloadable_[&command] = std::current_exception();
+    return {};
+  }
+}
+
 void Batch::begin_lock_and_load(const std::vector<const Command*>& commands,
                                 const std::function<void(Timestamp)>& refuse_clock) {
   std::vector<std::string> streams;
   std::vector<Key> keys;
   ArrayLiteral names, with_payload, actors, key_names;
   for (const Command* command : commands) {
-    const Domain& domain = domain_of(*command);
-    for (StreamName& stream : domain.load(command->body)) {
+    for (StreamName& stream : streams_of(*command)) {
       if (!states_.emplace(stream.value, std::nullopt).second) continue;
       names.add(stream.value);
-      with_payload.add(std::string_view(domain.needs_payload ? "t" : "f"));
+      with_payload.add(std::string_view(domain_of(*command).needs_payload ? "t" : "f"));
       streams.push_back(std::move(stream.value));
     }
     if (command->idempotency_key.empty()) continue;
@@ -156,6 +173,8 @@ CommandResult Batch::decide(const Command& command) {
   undo_.clear();
   accepted_rows_ = rows_.size();
   savepoint_open_ = false;
+  if (const auto found = unloadable_.find(&command); found != unloadable_.end())
+    return found->second;
   try {
     if (auto earlier = replay(command)) return *std::move(earlier);
     Decision decision = domain_of(command).decide(command.body, *this);
@@ -222,8 +241,12 @@ void Batch::take_back() {
 }
 
 void Batch::append(const NewEvent& event) {
-  if (has_nul(event.payload) || has_nul(event.stream.value))
-    throw std::invalid_argument("an event must not contain U+0000");
+  for (const std::string* text : {&event.stream.value, &event.type, &event.payload})
+    check_no_nul(*text);
+  std::size_t detail_bytes = 0;
+  for (const auto& [key, value] : event.detail) detail_bytes += key.size() + value.size();
+  if (detail_bytes > kMaxDetailBytes)
+    throw std::invalid_argument("an event's detail must be at most 4 KiB");
   const std::optional<StreamState> before = latest(event.stream);
   EventRow row;
   row.position = next_position_;

@@ -62,6 +62,7 @@ class Batch final : public Reader {
   };
   using Key = std::pair<std::string, std::string>;
 
+  std::vector<StreamName> streams_of(const Command& command);
   void begin_lock_and_load(const std::vector<const Command*>& commands,
                            const std::function<void(Timestamp)>& refuse_clock);
   CommandResult decide(const Command& command);
@@ -79,6 +80,7 @@ class Batch final : public Reader {
   Position next_position_;
 
   std::unordered_map<std::string, std::optional<StreamState>> states_;
+  std::map<const Command*, std::exception_ptr> unloadable_;  // their streams could not be named
   std::map<Key, Remembered> remembered_;
 
   std::vector<EventRow> rows_;  // accepted or staged, not yet written

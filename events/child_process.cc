@@ -133,6 +133,7 @@ ChildResult run_child(const ChildCommand& command, std::chrono::milliseconds tim
                       const std::function<bool()>& cancelled) {
   std::vector<std::string> arguments = command.arguments;
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
 

@@ -4,7 +4,8 @@
 
 namespace writ {
 
-ClockCheck::Finding ClockCheck::check(Timestamp database, Timestamp host, std::chrono::microseconds running) {
+ClockCheck::Finding ClockCheck::check(Timestamp database, Timestamp host,
+                                      std::chrono::microseconds running) {
   if (!first_seen_) first_seen_ = Anchor{database, running};
   Finding finding;
   finding.skew = database - host;
@@ -13,7 +14,8 @@ ClockCheck::Finding ClockCheck::check(Timestamp database, Timestamp host, std::c
   apart_ = apart;
   const std::chrono::microseconds jump =
       (database - first_seen_->database) - (running - first_seen_->running);
-  if (const auto ahead = std::max(finding.skew, jump); ahead > kAheadRefused) finding.too_far_ahead = ahead;
+  if (const auto ahead = std::max(finding.skew, jump); ahead > kAheadRefused)
+    finding.too_far_ahead = ahead;
   return finding;
 }
 

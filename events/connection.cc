@@ -33,9 +33,15 @@ std::string one_line(std::string text) {
 }
 
 bool says_connection_lost(const std::string& sqlstate) {
-  // 08: connection exceptions; 57P0x: shut down, crash recovery, not yet accepting connections; 25P03: our own
-  // idle_in_transaction_session_timeout, which ends the session.
+  // 08: connection exceptions; 57P0x: shut down, crash recovery, not yet accepting connections;
+  // 25P03: our own idle_in_transaction_session_timeout, which ends the session.
   return sqlstate.starts_with("08") || sqlstate.starts_with("57P") || sqlstate == "25P03";
+}
+
+/// libpqxx 6.4 leaves this one's code out.
+std::string sqlstate_of(const pqxx::sql_error& error) {
+  if (dynamic_cast<const pqxx::insufficient_privilege*>(&error) != nullptr) return "42501";
+  return error.sqlstate();
 }
 
 }  // namespace
@@ -53,6 +59,7 @@ std::string with_session_settings(const std::string& conninfo) {
       {"application_name", "writ"}, {"connect_timeout", "5"}, {"tcp_user_timeout", "10000"}};
   for (const PQconninfoOption* option = parsed.get(); option->keyword != nullptr; ++option)
     if (option->val != nullptr) values[option->keyword] = option->val;
+  values["client_encoding"] = "UTF8";  // also over PGCLIENTENCODING, which would win over `options`
   std::string& options = values["options"];
   options += (options.empty() ? "" : " ") + std::string(kSessionOptions);
   std::string out;
@@ -97,8 +104,9 @@ pqxx::result Connection::guarded(const std::function<pqxx::result(pqxx::nontrans
     pqxx::nontransaction work(*connection_);
     return run(work);
   } catch (const pqxx::sql_error& e) {
-    if (connection_->is_open() && !e.sqlstate().empty() && !says_connection_lost(e.sqlstate()))
-      throw StorageError(one_line(e.what()), e.sqlstate());
+    const std::string sqlstate = sqlstate_of(e);
+    if (connection_->is_open() && !sqlstate.empty() && !says_connection_lost(sqlstate))
+      throw StorageError(one_line(e.what()), sqlstate);
     usable_ = false;
     throw ConnectionLost(one_line(e.what()));
   } catch (const pqxx::statement_completion_unknown& e) {

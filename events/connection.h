@@ -20,8 +20,9 @@ class ConnectionLost : public StorageUnavailable {
 /// connection, so that no reconnect can lose them. Throws StartError when the text is malformed.
 std::string with_session_settings(const std::string& conninfo);
 
-/// One PostgreSQL connection. It belongs to one thread at a time and never reconnects by itself: once it
-/// fails it is thrown away. Errors are ConnectionLost or StorageError; no pqxx exception leaves it.
+/// One PostgreSQL connection. It belongs to one thread at a time and never reconnects by itself:
+/// once it fails it is thrown away. Errors are ConnectionLost or StorageError; no pqxx exception
+/// leaves it.
 class Connection {
  public:
   /// Connects. `conninfo` has its session settings already. Throws ConnectionLost.

@@ -18,9 +18,9 @@ class ConnectionPool {
   /// `prepare` is run on every new connection.
   ConnectionPool(std::string conninfo, std::size_t size, std::function<void(Connection&)> prepare);
 
-  /// Runs `use` with a connection of its own and answers what it answers. A connection found dead (the
-  /// database was restarted) is replaced and `use` run once more, so it must only read.
-  /// Throws DeadlineExceeded when no connection is free in time, StorageUnavailable, StorageError.
+  /// Runs `use` with a connection of its own and answers what it answers. A connection found dead
+  /// (the database was restarted) is replaced and `use` run once more, so it must only read. Throws
+  /// DeadlineExceeded when no connection is free in time, StorageUnavailable, StorageError.
   template <typename Use>
   auto read(std::chrono::steady_clock::time_point deadline, Use use) {
     Lease lease(*this, deadline);
@@ -48,8 +48,9 @@ class ConnectionPool {
   const std::function<void(Connection&)> prepare_;
   std::mutex mutex_;
   std::condition_variable returned_;
-  std::size_t free_;                               // connections that may still be lent
-  std::vector<std::unique_ptr<Connection>> idle_;  // of those, the open ones; the last returned is used first
+  std::size_t free_;  // connections that may still be lent
+  std::vector<std::unique_ptr<Connection>>
+      idle_;  // of those, the open ones; the last returned is used first
 };
 
 }  // namespace writ

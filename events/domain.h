@@ -20,15 +20,17 @@ struct StreamState {
   std::string type;
   Timestamp recorded_at;
   std::string actor;
-  std::optional<std::string> payload;  ///< Empty once erased, and for domains that do not ask for it.
-  std::string leaf_hash;               ///< Hex.
+  std::optional<std::string>
+      payload;            ///< Empty once erased, and for domains that do not ask for it.
+  std::string leaf_hash;  ///< Hex.
 };
 
 /// Rows of a look-up; NULL is empty.
 using LookupRows = std::vector<std::vector<std::optional<std::string>>>;
 
-/// Answers what a decision looks up, as of this command: the effects of the commands before it in the
-/// batch are seen, and so is what this command has staged. From memory in tests, from the open transaction in production.
+/// Answers what a decision looks up, as of this command: the effects of the commands before it in
+/// the batch are seen, and so is what this command has staged. From memory in tests, from the open
+/// transaction in production.
 class Reader {
  public:
   virtual ~Reader() = default;
@@ -58,9 +60,10 @@ struct InlineProjection {
   std::string name;  ///< Its row in `projections`.
   int version;       ///< Raised when the fold changes, so that the model is rebuilt.
 
-  /// One INSERT … SELECT … FROM batch statement, no parameters. `batch` has the columns position, stream, version,
-  /// type, recorded_at and payload of one or many events; it may hold several events of a stream, of which only
-  /// the last counts. The write path, rebuild and verify run this same text.
+  /// One INSERT … SELECT … FROM batch statement, no parameters. `batch` has the columns position,
+  /// stream, version, type, recorded_at and payload of one or many events; it may hold several
+  /// events of a stream, of which only the last counts. The write path, rebuild and verify run this
+  /// same text.
   std::string fold_sql;
 };
 
@@ -81,13 +84,13 @@ struct Domain {
 /// A request to change something, as the sequencer takes it.
 struct Command {
   std::string domain;
-  std::any body;               ///< What the domain's functions understand.
-  std::size_t bytes = 0;       ///< About how much memory and payload it takes.
-  std::string actor;           ///< At most 256 bytes, never empty.
-  std::string reason;          ///< At most 4 KiB.
-  std::string request_id;      ///< At most 128 bytes.
-  std::string idempotency_key; ///< "" for none, else at most 128 bytes.
-  std::string fingerprint;     ///< 32 bytes that tell this command from others under the same key.
+  std::any body;                ///< What the domain's functions understand.
+  std::size_t bytes = 0;        ///< About how much memory and payload it takes.
+  std::string actor;            ///< At most 256 bytes, never empty.
+  std::string reason;           ///< At most 4 KiB.
+  std::string request_id;       ///< At most 128 bytes.
+  std::string idempotency_key;  ///< "" for none, else at most 128 bytes.
+  std::string fingerprint;      ///< 32 bytes that tell this command from others under the same key.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };
 

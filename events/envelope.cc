@@ -68,8 +68,6 @@ Digest payload_hash(std::string_view salt, std::string_view payload) {
   return sha256(salt, payload);
 }
 
-Digest leaf_hash(std::string_view envelope) {
-  return sha256(std::string_view("\0", 1), envelope);
-}
+Digest leaf_hash(std::string_view envelope) { return sha256(std::string_view("\0", 1), envelope); }
 
 }  // namespace writ

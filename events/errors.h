@@ -5,7 +5,8 @@
 
 namespace writ {
 
-/// The database cannot be reached, or may not be written now. The command had no effect. Retry later (503).
+/// The database cannot be reached, or may not be written now. The command had no effect. Retry
+/// later (503).
 class StorageUnavailable : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -12,8 +12,9 @@ namespace writ {
 /// What a decision wants appended. The sequencer gives it its version, position, time and hashes.
 struct NewEvent {
   StreamName stream;
-  std::string type;     ///< e.g. `settings.updated`; frozen once released.
-  std::string payload;  ///< The full new state as JSON, UTF-8 without U+0000; these bytes are hashed.
+  std::string type;  ///< e.g. `settings.updated`; frozen once released.
+  std::string
+      payload;  ///< The full new state as JSON, UTF-8 without U+0000; these bytes are hashed.
   std::map<std::string, std::string> detail;  ///< Flat, at most 4 KiB in all, e.g. `reverted_to`.
 };
 

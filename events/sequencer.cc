@@ -17,10 +17,12 @@ constexpr std::size_t kMaxReasonBytes = 4096;
 constexpr std::size_t kMaxRequestIdBytes = 128;
 constexpr std::size_t kMaxKeyBytes = 128;
 constexpr char kLockNotAvailable[] = "55P03";
+constexpr char kReadOnly[] = "25006";
 
 void check_text(const char* name, const std::string& text, std::size_t limit) {
   if (text.size() > limit)
-    throw std::invalid_argument(std::string(name) + " must be at most " + std::to_string(limit) + " bytes");
+    throw std::invalid_argument(std::string(name) + " must be at most " + std::to_string(limit) +
+                                " bytes");
   if (text.find('\0') != std::string::npos)
     throw std::invalid_argument(std::string(name) + " must not contain U+0000");
 }
@@ -58,7 +60,11 @@ void fail_all(std::vector<Waiting>& batch, const std::exception_ptr& why) {
 
 Sequencer::Sequencer(SequencerOptions options, std::vector<Domain> domains)
     : options_(std::move(options)), domains_(std::move(domains)) {
-  ensure_connected();
+  try {
+    ensure_connected();
+  } catch (const StorageError& e) {
+    throw StartError(std::string("the log cannot be opened: ") + e.what());
+  }
   thread_ = std::thread([this] { work(); });
 }
 
@@ -70,7 +76,8 @@ Outcome Sequencer::submit(Command command) {
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) throw StorageUnavailable("the service is shutting down");
-    if (queue_.size() >= options_.queue_limit || queued_bytes_ + command.bytes > options_.queue_bytes)
+    if (queue_.size() >= options_.queue_limit ||
+        queued_bytes_ + command.bytes > options_.queue_bytes)
       throw Overloaded("too many changes are waiting to be recorded; try again later");
     queued_bytes_ += command.bytes;
     queue_.push_back({std::move(command), {}});
@@ -126,8 +133,9 @@ std::vector<Sequencer::Waiting> Sequencer::take_batch() {
   return batch;
 }
 
-/// Answers every command of the batch. A connection that was lost before COMMIT was sent, or whose COMMIT is
-/// known to have done nothing, is worth one more try: a restarted database then costs nobody an error.
+/// Answers every command of the batch. A connection that was lost before COMMIT was sent, or whose
+/// COMMIT is known to have done nothing, is worth one more try: a restarted database then costs
+/// nobody an error.
 void Sequencer::process(std::vector<Waiting>& batch) {
   constexpr int kTries = 2;
   for (int tried = 1;; ++tried) {
@@ -139,13 +147,17 @@ void Sequencer::process(std::vector<Waiting>& batch) {
       connection_.reset();
       if (tried < kTries) continue;
       options_.warn(std::string("cannot record: ") + e.what());
-      return fail_all(batch, std::make_exception_ptr(StorageUnavailable("the database is unavailable")));
+      return fail_all(batch,
+                      std::make_exception_ptr(StorageUnavailable("the database is unavailable")));
     } catch (const StorageError& e) {
       options_.warn(std::string("a batch was refused by the database: ") + e.what());
       connection_.reset();
       if (e.sqlstate() == kLockNotAvailable)
         return fail_all(batch, std::make_exception_ptr(StorageUnavailable(
                                    "another process has held the log's head for too long")));
+      if (e.sqlstate() == kReadOnly)
+        return fail_all(batch, std::make_exception_ptr(StorageUnavailable(
+                                   "the database may only be read; is it a standby?")));
       if (batch.size() > 1) return one_by_one(batch);
       return fail_all(batch, std::current_exception());
     } catch (const std::exception&) {
@@ -155,7 +167,8 @@ void Sequencer::process(std::vector<Waiting>& batch) {
   }
 }
 
-/// One transaction over the whole batch. False: it certainly committed nothing and may be tried again.
+/// One transaction over the whole batch. False: it certainly committed nothing and may be tried
+/// again.
 bool Sequencer::attempt(std::vector<Waiting>& waiting) {
   ensure_connected();
   std::vector<const Command*> commands;
@@ -202,7 +215,8 @@ void Sequencer::acknowledge(const Batch& batch) {
   status_.events += static_cast<std::uint64_t>(events);
 }
 
-/// Finds out what became of a COMMIT whose answer was lost. Throws OutcomeUnknown when the database stays away.
+/// Finds out what became of a COMMIT whose answer was lost. Throws OutcomeUnknown when the database
+/// stays away.
 Sequencer::Resolution Sequencer::resolve(const Batch& batch) {
   options_.warn("the database was lost during a commit; finding out what became of it");
   const auto deadline = steady_clock::now() + options_.patience;
@@ -214,13 +228,15 @@ Sequencer::Resolution Sequencer::resolve(const Batch& batch) {
     }
     if (steady_clock::now() >= deadline)
       throw OutcomeUnknown(
-          "the database was lost while the change was being recorded; it is recorded whole or not at all. "
+          "the database was lost while the change was being recorded; it is recorded whole or not "
+          "at all. "
           "Retry with the same Idempotency-Key, or read before retrying");
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
 }
 
-/// Taking the head's lock waits until the lost backend is gone; raising the epoch under it makes sure.
+/// Taking the head's lock waits until the lost backend is gone; raising the epoch under it makes
+/// sure.
 Sequencer::Resolution Sequencer::look_for(const Batch& batch) {
   Connection connection(options_.conninfo);
   prepare_batch_statements(connection, domains_);
@@ -236,7 +252,8 @@ Sequencer::Resolution Sequencer::look_for(const Batch& batch) {
   const bool ours = !rows.empty() && rows[0][0].c_str() == batch.command_ids().front();
   if (!ours) return Resolution::kNothing;
   for (std::size_t i = 0; i < batch.command_ids().size(); ++i)
-    if (i >= rows.size() || rows[static_cast<pqxx::result::size_type>(i)][0].c_str() != batch.command_ids()[i])
+    if (i >= rows.size() ||
+        rows[static_cast<pqxx::result::size_type>(i)][0].c_str() != batch.command_ids()[i])
       throw CorruptLog("a batch is in the log in part");
   return Resolution::kCommitted;
 }
@@ -266,9 +283,11 @@ void Sequencer::check_head(Connection& connection) {
   if (head.log_id != log_id_) {
     refuse("the database holds another log than before");
   } else if (head.position < acknowledged_) {
-    refuse("the log ends at position " + std::to_string(head.position.value) + ", behind position " +
-           std::to_string(acknowledged_.value) + " that was acknowledged: a restored backup or a lagging replica");
-  } else if (acknowledged_.value > 0 && (rows.empty() || rows[0][0].c_str() != acknowledged_hash_)) {
+    refuse("the log ends at position " + std::to_string(head.position.value) +
+           ", behind position " + std::to_string(acknowledged_.value) +
+           " that was acknowledged: a restored backup or a lagging replica");
+  } else if (acknowledged_.value > 0 &&
+             (rows.empty() || rows[0][0].c_str() != acknowledged_hash_)) {
     refuse("the log has another event at position " + std::to_string(acknowledged_.value) +
            " than the one acknowledged: a restored backup or a lagging replica");
   }
@@ -295,9 +314,10 @@ void Sequencer::check_clock(Timestamp database_clock) {
   if (found.worth_a_line)
     options_.warn("the database's clock minus this host's is " + seconds_text(found.skew));
   if (found.too_far_ahead && !options_.accept_clock)
-    throw StorageUnavailable("the database's clock is " + seconds_text(*found.too_far_ahead) +
-                             " ahead; nothing is recorded until it is right, or the service is started with "
-                             "--accept-clock");
+    throw StorageUnavailable(
+        "the database's clock is " + seconds_text(*found.too_far_ahead) +
+        " ahead; nothing is recorded until it is right, or the service is started with "
+        "--accept-clock");
 }
 
 }  // namespace writ

@@ -21,32 +21,34 @@ namespace writ {
 
 /// How a sequencer works; the defaults are the service's.
 struct SequencerOptions {
-  std::string conninfo;            ///< With its session settings.
-  std::size_t batch_limit = 256;   ///< Commands a batch.
+  std::string conninfo;           ///< With its session settings.
+  std::size_t batch_limit = 256;  ///< Commands a batch.
   std::size_t batch_bytes = 4 << 20;
   std::size_t queue_limit = 4096;  ///< Commands that may wait.
   std::size_t queue_bytes = 64 << 20;
-  bool accept_clock = false;       ///< Record the database's clock although it seems to be wrong.
+  bool accept_clock = false;  ///< Record the database's clock although it seems to be wrong.
   /// How long an interrupted commit is looked for before its callers are told that nobody knows.
   std::chrono::milliseconds patience = std::chrono::seconds(20);
-  std::function<void(const std::string&)> warn = [](const std::string&) {};  ///< One line for the operator.
+  std::function<void(const std::string&)> warn = [](const std::string&) {
+  };  ///< One line for the operator.
 };
 
 /// What a sequencer tells of itself.
 struct SequencerStatus {
-  std::string refuses;          ///< Why it has stopped writing; "" while it writes.
-  Position head;                ///< The newest position that this process has seen committed.
-  std::uint64_t batches = 0;    ///< Transactions committed with at least one event.
-  std::uint64_t events = 0;     ///< Events in them.
-  std::size_t queued = 0;       ///< Commands waiting now.
+  std::string refuses;        ///< Why it has stopped writing; "" while it writes.
+  Position head;              ///< The newest position that this process has seen committed.
+  std::uint64_t batches = 0;  ///< Transactions committed with at least one event.
+  std::uint64_t events = 0;   ///< Events in them.
+  std::size_t queued = 0;     ///< Commands waiting now.
   std::chrono::microseconds clock_skew{0};  ///< Database's clock minus the host's, when last seen.
 };
 
-/// The one place in a process that appends: one thread, one connection. Commands of many callers share a
-/// transaction; each is decided alone and answered only once the transaction is durable.
+/// The one place in a process that appends: one thread, one connection. Commands of many callers
+/// share a transaction; each is decided alone and answered only once the transaction is durable.
 class Sequencer {
  public:
-  /// Connects, checks the log's head and starts the thread. Throws StorageUnavailable or StartError.
+  /// Connects, checks the log's head and starts the thread. Throws StorageUnavailable or
+  /// StartError.
   Sequencer(SequencerOptions options, std::vector<Domain> domains);
   ~Sequencer();
   Sequencer(const Sequencer&) = delete;
@@ -54,10 +56,11 @@ class Sequencer {
 
   /// Runs one command and waits for what became of it. Safe to call from any thread.
   ///
-  /// Throws, always without effect of the command: Overloaded (the queue is full), DeadlineExceeded (it
-  /// passed before the command's batch began), IdempotencyKeyReused, StorageUnavailable, StorageError,
-  /// std::invalid_argument (a field is too long or has U+0000), and what the domain's `decide` throws.
-  /// Throws OutcomeUnknown when the commit was interrupted and the database stayed away.
+  /// Throws, always without effect of the command: Overloaded (the queue is full), DeadlineExceeded
+  /// (it passed before the command's batch began), IdempotencyKeyReused, StorageUnavailable,
+  /// StorageError, std::invalid_argument (a field is too long or has U+0000), and what the domain's
+  /// `decide` throws. Throws OutcomeUnknown when the commit was interrupted and the database stayed
+  /// away.
   Outcome submit(Command command);
 
   /// Answers what is queued and ends the thread. New commands get StorageUnavailable.

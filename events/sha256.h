@@ -16,10 +16,12 @@ Digest sha256(std::string_view first, std::string_view second = {});
 std::string hex(std::string_view bytes);
 std::string hex(const Digest& digest);
 
-/// The bytes of a lower- or upper-case hexadecimal text. Throws std::invalid_argument for any other.
+/// The bytes of a lower- or upper-case hexadecimal text. Throws std::invalid_argument for any
+/// other.
 std::string from_hex(std::string_view text);
 
-/// `count` bytes from the system's cryptographic generator. Throws std::runtime_error when it fails.
+/// `count` bytes from the system's cryptographic generator. Throws std::runtime_error when it
+/// fails.
 std::string random_bytes(std::size_t count);
 
 /// A random UUID (RFC 9562, version 4), lower case with hyphens.

@@ -7,7 +7,8 @@
 
 namespace writ {
 
-/// An event's number in the whole log: 1, 2, 3 … in commit order, without gaps. 0 is "before the first".
+/// An event's number in the whole log: 1, 2, 3 … in commit order, without gaps. 0 is "before the
+/// first".
 struct Position {
   std::int64_t value = 0;
   friend auto operator<=>(const Position&, const Position&) = default;

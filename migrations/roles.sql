@@ -17,12 +17,15 @@ BEGIN
   EXECUTE format('GRANT CREATE ON DATABASE %I TO writ_owner', current_database());
   ALTER SCHEMA writ OWNER TO writ_owner;
   ALTER SCHEMA writ_build OWNER TO writ_owner;
+  -- Only where it changes anything: it takes a lock that waits for every reader, and stops the next ones.
   FOR object IN SELECT c.oid::regclass AS name FROM pg_class c
-                WHERE c.relnamespace = 'writ'::regnamespace AND c.relkind = 'r' LOOP
+                WHERE c.relnamespace = 'writ'::regnamespace AND c.relkind = 'r'
+                  AND c.relowner <> 'writ_owner'::regrole LOOP
     EXECUTE format('ALTER TABLE %s OWNER TO writ_owner', object.name);
   END LOOP;
   FOR object IN SELECT p.oid::regprocedure AS name FROM pg_proc p
-                WHERE p.pronamespace = 'writ'::regnamespace LOOP
+                WHERE p.pronamespace = 'writ'::regnamespace
+                  AND p.proowner <> 'writ_owner'::regrole LOOP
     EXECUTE format('ALTER FUNCTION %s OWNER TO writ_owner', object.name);
   END LOOP;
 END $$;

@@ -26,14 +26,16 @@ void refuse_unknown_types(Connection& connection, const std::string& stream_pref
   const pqxx::result unknown =
       connection.exec_params(kUnknownType, {stream_prefix, std::move(types).take()});
   if (!unknown.empty())
-    throw CorruptLog(std::string("the event at position ") + unknown[0][0].c_str() + " has the type \"" +
-                     unknown[0][1].c_str() + "\", which this program does not know; use a newer one");
+    throw CorruptLog(std::string("the event at position ") + unknown[0][0].c_str() +
+                     " has the type \"" + unknown[0][1].c_str() +
+                     "\", which this program does not know; use a newer one");
 }
 
 }  // namespace
 
-RebuildResult rebuild(const std::string& conninfo, const InlineProjection& projection, const std::string& table,
-                      const std::string& stream_prefix, const std::vector<std::string>& known_types,
+RebuildResult rebuild(const std::string& conninfo, const InlineProjection& projection,
+                      const std::string& table, const std::string& stream_prefix,
+                      const std::vector<std::string>& known_types,
                       const std::function<void(std::int64_t, std::int64_t)>& progress) {
   Connection connection(conninfo);
   connection.exec("SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0");
@@ -43,7 +45,8 @@ RebuildResult rebuild(const std::string& conninfo, const InlineProjection& proje
   connection.exec("DELETE FROM " + table);
   for (std::int64_t done = 0; done < head;) {
     const std::int64_t last = std::min(done + kChunk, head);
-    connection.exec_params(kChunkOfLog + projection.fold_sql, {std::to_string(done + 1), std::to_string(last)});
+    connection.exec_params(kChunkOfLog + projection.fold_sql,
+                           {std::to_string(done + 1), std::to_string(last)});
     done = last;
     progress(done, head);
   }

@@ -16,7 +16,8 @@ ON CONFLICT (key) DO UPDATE
 SET data = excluded.data, version = excluded.version, updated_at = excluded.updated_at
 )sql";
 
-constexpr char kFetch[] = "SELECT key, data::text, version FROM settings WHERE key = ANY ($1::text[])";
+constexpr char kFetch[] =
+    "SELECT key, data::text, version FROM settings WHERE key = ANY ($1::text[])";
 
 }  // namespace
 
@@ -26,12 +27,14 @@ void prepare_settings_queries(Connection& connection) {
   connection.prepare("fetch_settings", kFetch);
 }
 
-std::vector<SettingsRow> fetch_settings(Connection& connection, const std::vector<std::string>& keys) {
+std::vector<SettingsRow> fetch_settings(Connection& connection,
+                                        const std::vector<std::string>& keys) {
   ArrayLiteral array;
   for (const std::string& key : keys) array.add(key);
   std::vector<SettingsRow> found;
   for (const pqxx::row& row : connection.exec_prepared("fetch_settings", std::move(array).take()))
-    found.push_back({row[0].as<std::string>(), row[1].as<std::string>(), row[2].as<std::int64_t>()});
+    found.push_back(
+        {row[0].as<std::string>(), row[1].as<std::string>(), row[2].as<std::int64_t>()});
   return found;
 }
 

@@ -29,6 +29,7 @@ struct SettingsRow {
 void prepare_settings_queries(Connection& connection);
 
 /// The rows of `keys` in one query, in no order; a key without a record has none.
-std::vector<SettingsRow> fetch_settings(Connection& connection, const std::vector<std::string>& keys);
+std::vector<SettingsRow> fetch_settings(Connection& connection,
+                                        const std::vector<std::string>& keys);
 
 }  // namespace writ

@@ -209,7 +209,7 @@ bool Reader::read_fields(dom::object in, const MessageType& type, pb::Message* o
     if (!given.add(field->index)) return refuse(inner, "is given twice");
     if (value.is_null() && !field->takes_null) continue;
     const pb::OneofDescriptor* oneof = field->descriptor->real_containing_oneof();
-    if (oneof && out->GetReflection()->HasOneof(*out, oneof)) {
+    if (oneof && type.reflection(*out)->HasOneof(*out, oneof)) {
       return refuse(inner, "stands beside another member of " + oneof->name());
     }
     if (!read_field(value, *field, out, inner)) return false;
@@ -245,7 +245,7 @@ bool Reader::read_map(dom::element in, const Field& field, pb::Message* out, con
   if (!check_unique(object, path)) return false;
   const Field& key_field = field.message->fields[0];
   const Field& value_field = field.message->fields[1];
-  const pb::Reflection* reflection = out->GetReflection();
+  const pb::Reflection* reflection = field.owner->reflection(*out);
   for (const auto& [key, value] : object) {
     const Path inner = Path::entry(path, key);
     if (value.is_null() && !value_field.takes_null) return refuse(inner, "must not be null");
@@ -263,7 +263,7 @@ bool Reader::read_map(dom::element in, const Field& field, pb::Message* out, con
 
 bool Reader::read_map_key(std::string_view in, const Field& field, pb::Message* entry,
                           const Path& path) {
-  const pb::Reflection* reflection = entry->GetReflection();
+  const pb::Reflection* reflection = field.owner->reflection(*entry);
   const pb::FieldDescriptor* key = field.descriptor;
   const auto fits = [](const auto& number, auto limits) {
     return number && *number >= limits.min() && *number <= limits.max();
@@ -307,7 +307,7 @@ bool Reader::read_map_key(std::string_view in, const Field& field, pb::Message* 
 Outcome Reader::read_value(dom::element in, const Field& field, pb::Message* out,
                            const Path& path) {
   const pb::FieldDescriptor* descriptor = field.descriptor;
-  const pb::Reflection* reflection = out->GetReflection();
+  const pb::Reflection* reflection = field.owner->reflection(*out);
   switch (descriptor->cpp_type()) {
     case pb::FieldDescriptor::CPPTYPE_MESSAGE: {
       pb::Message* inner = descriptor->is_repeated() ? reflection->AddMessage(out, descriptor)
@@ -346,7 +346,7 @@ Outcome Reader::read_text(dom::element in, const Field& field, pb::Message* out,
   } else {
     value = *text;
   }
-  const pb::Reflection* reflection = out->GetReflection();
+  const pb::Reflection* reflection = field.owner->reflection(*out);
   if (field.descriptor->is_repeated()) {
     reflection->AddString(out, field.descriptor, std::move(value));
   } else {
@@ -366,7 +366,7 @@ std::string range_rule() {
 Outcome Reader::read_number(dom::element in, const Field& field, pb::Message* out,
                             const Path& path) {
   const pb::FieldDescriptor* descriptor = field.descriptor;
-  const pb::Reflection* reflection = out->GetReflection();
+  const pb::Reflection* reflection = field.owner->reflection(*out);
   // Stores through the pair of methods for the type, or refuses a number that is none or too large.
   const auto store = [&]<typename T>(const auto& number, T lowest, T highest, auto set, auto add,
                                      const std::string& rule) {
@@ -444,7 +444,7 @@ Outcome Reader::read_enum(dom::element in, const Field& field, pb::Message* out,
     }
     number = static_cast<std::int32_t>(*given);
   }
-  const pb::Reflection* reflection = out->GetReflection();
+  const pb::Reflection* reflection = field.owner->reflection(*out);
   if (field.descriptor->is_repeated()) {
     reflection->AddEnumValue(out, field.descriptor, number);
   } else {
@@ -486,7 +486,7 @@ bool Reader::read_any(dom::element in, const MessageType& type, pb::Message* out
     }
     if (!read_message(value, *handle, inner.get(), Path(path, "value"))) return false;
   }
-  const pb::Reflection* reflection = out->GetReflection();
+  const pb::Reflection* reflection = type.reflection(*out);
   reflection->SetString(out, type.fields[0].descriptor, std::string(*url));
   reflection->SetString(out, type.fields[1].descriptor, inner->SerializeAsString());
   return true;
@@ -525,8 +525,8 @@ bool Reader::read_time(dom::element in, const MessageType& type, pb::Message* ou
     return refuse(path, is_timestamp ? "must be an RFC 3339 time such as 2025-01-31T12:00:00Z"
                                      : "must be seconds such as 1.5s");
   }
-  out->GetReflection()->SetInt64(out, type.fields[0].descriptor, parts->seconds);
-  out->GetReflection()->SetInt32(out, type.fields[1].descriptor, parts->nanos);
+  type.reflection(*out)->SetInt64(out, type.fields[0].descriptor, parts->seconds);
+  type.reflection(*out)->SetInt32(out, type.fields[1].descriptor, parts->nanos);
   return true;
 }
 
@@ -541,7 +541,7 @@ bool Reader::read_field_mask(dom::element in, const MessageType& type, pb::Messa
     if (!mask_path || mask_path->empty()) {
       return refuse(path, "must be camelCase field paths joined by commas");
     }
-    out->GetReflection()->AddString(out, type.fields[0].descriptor, *mask_path);
+    type.reflection(*out)->AddString(out, type.fields[0].descriptor, *mask_path);
     if (comma + 1 == rest.size()) return refuse(path, "must not end with a comma");
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }

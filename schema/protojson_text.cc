@@ -8,7 +8,8 @@
 namespace writ::protojson {
 namespace {
 
-constexpr double kMaxExact = 9007199254740992.0;  // 2^53
+/// 2^53: from here on different integers are the same double.
+constexpr double kInexact = 9007199254740992.0;
 constexpr std::int64_t kMaxDurationSeconds = 315'576'000'000;
 constexpr std::int64_t kMinTimestampSeconds = -62'135'596'800;  // 0001-01-01T00:00:00Z
 constexpr std::int64_t kMaxTimestampSeconds = 253'402'300'799;  // 9999-12-31T23:59:59Z
@@ -133,7 +134,7 @@ bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 }  // namespace
 
 std::optional<std::int64_t> exact_integer(double number) {
-  if (!(std::abs(number) <= kMaxExact) || std::trunc(number) != number) return std::nullopt;
+  if (!(std::abs(number) < kInexact) || std::trunc(number) != number) return std::nullopt;
   return static_cast<std::int64_t>(number);
 }
 

@@ -9,7 +9,7 @@ namespace writ::protojson {
 
 // The text forms of ProtoJSON that are not plain JSON. Pure functions on text.
 
-/// A whole number as JSON writes it, also as `1.0` or `1e3` while that is exact (up to 2^53).
+/// A whole number as JSON writes it, also as `1.0` or `1e3` while that is exact (below 2^53).
 /// Nothing when it has a fraction, is not in range, or is no JSON number.
 std::optional<std::int64_t> parse_int64(std::string_view text);
 std::optional<std::uint64_t> parse_uint64(std::string_view text);
@@ -17,7 +17,7 @@ std::optional<std::uint64_t> parse_uint64(std::string_view text);
 /// A JSON number, or `NaN`, `Infinity`, `-Infinity`. Nothing when it is out of range.
 std::optional<double> parse_double(std::string_view text);
 
-/// The number when it is whole and at most 2^53 away from zero, so that no digit was lost.
+/// The number when it is whole and less than 2^53 away from zero, so that no digit was lost.
 std::optional<std::int64_t> exact_integer(double number);
 
 /// Seconds and nanoseconds; for a Duration of the same sign, for a Timestamp since 1970, where the

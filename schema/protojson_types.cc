@@ -10,6 +10,10 @@ namespace {
 
 namespace pb = google::protobuf;
 
+bool is_generated(const pb::Descriptor& descriptor) {
+  return descriptor.file()->pool() == pb::DescriptorPool::generated_pool();
+}
+
 const MessageType& generated_type(const pb::Descriptor& descriptor) {
   static std::shared_mutex mutex;
   static TypeTable table;
@@ -36,13 +40,18 @@ const MessageType& TypeTable::build(const pb::Descriptor& descriptor) {
   MessageType& type = *slot;
   type.descriptor = &descriptor;
   type.well_known = descriptor.well_known_type();
+  if (is_generated(descriptor)) {
+    const pb::Message* prototype =
+        pb::MessageFactory::generated_factory()->GetPrototype(&descriptor);
+    if (prototype) type.generated_reflection = prototype->GetReflection();
+  }
   for (const pb::FieldDescriptor* field : fields_by_number(descriptor)) {
     const pb::Descriptor* message = field->message_type();
     const bool is_null_value =
         field->enum_type() && field->enum_type()->full_name() == "google.protobuf.NullValue";
     const bool is_value =
         message && message->well_known_type() == pb::Descriptor::WELLKNOWNTYPE_VALUE;
-    type.fields.push_back({field, type.fields.size(), message ? &build(*message) : nullptr,
+    type.fields.push_back({field, &type, type.fields.size(), message ? &build(*message) : nullptr,
                            is_null_value, is_null_value || is_value});
   }
   for (const Field& field : type.fields) {
@@ -53,8 +62,6 @@ const MessageType& TypeTable::build(const pb::Descriptor& descriptor) {
 }
 
 TypeHandle::TypeHandle(const pb::Descriptor& descriptor)
-    : type_(descriptor.file()->pool() == pb::DescriptorPool::generated_pool()
-                ? &generated_type(descriptor)
-                : &own_.build(descriptor)) {}
+    : type_(is_generated(descriptor) ? &generated_type(descriptor) : &own_.build(descriptor)) {}
 
 }  // namespace writ::protojson

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
 
 #include <memory>
 #include <string_view>
@@ -14,7 +14,8 @@ struct MessageType;
 /// What reading and writing need to know about a field, looked up once.
 struct Field {
   const google::protobuf::FieldDescriptor* descriptor;
-  std::size_t index;           ///< Its place in MessageType::fields.
+  const MessageType* owner;    ///< The type that has the field.
+  std::size_t index;           ///< Its place in the owner's fields.
   const MessageType* message;  ///< The type of a message field, else null.
   bool is_null_value;          ///< A google.protobuf.NullValue, whose only value is JSON's null.
   bool takes_null;             ///< Whether null is a value of the field and not its absence.
@@ -24,9 +25,15 @@ struct Field {
 struct MessageType {
   const google::protobuf::Descriptor* descriptor;
   google::protobuf::Descriptor::WellKnownType well_known;
+  /// Of generated messages, else null: asking a message for it costs more than using it.
+  const google::protobuf::Reflection* generated_reflection;
   std::vector<Field> fields;  ///< By number.
   /// By camelCase and by proto name; the names are the descriptor's.
   std::unordered_map<std::string_view, const Field*> by_name;
+
+  const google::protobuf::Reflection* reflection(const google::protobuf::Message& message) const {
+    return generated_reflection ? generated_reflection : message.GetReflection();
+  }
 
   const Field* find(std::string_view name) const {
     const auto found = by_name.find(name);

@@ -1,5 +1,6 @@
 #include <google/protobuf/dynamic_message.h>
 #include <google/protobuf/message.h>
+#include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
 #include <algorithm>
@@ -19,25 +20,13 @@ namespace {
 
 namespace pb = google::protobuf;
 
-/// A RapidJSON output stream that appends to a string.
-class StringSink {
- public:
-  using Ch = char;
-  explicit StringSink(std::string* out) : out_(out) {}
-  void Put(char c) { out_->push_back(c); }
-  void Flush() {}
-
- private:
-  std::string* out_;
-};
-
 [[noreturn]] void refuse(const pb::Message& message) {
   throw std::invalid_argument("a " + message.GetTypeName() + " has no JSON form");
 }
 
 class MessageWriter {
  public:
-  explicit MessageWriter(std::string* out) : sink_(out), writer_(sink_) {}
+  explicit MessageWriter(rapidjson::StringBuffer* out) : writer_(*out) {}
 
   void write_message(const pb::Message& message, const MessageType& type);
 
@@ -59,34 +48,43 @@ class MessageWriter {
   void write_key(std::string_view key) {
     writer_.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
   }
-  template <typename Number>
-  void write_number(Number number);
+  template <typename Integer>
+  void write_integer(Integer number);
   template <typename Float>
   void write_float(Float number);
   void write_enum(int number, const Field& field);
 
-  StringSink sink_;
-  rapidjson::Writer<StringSink> writer_;
+  rapidjson::Writer<rapidjson::StringBuffer> writer_;
 };
 
-/// The shortest digits that read back as the same number.
-template <typename Number>
-void MessageWriter::write_number(Number number) {
-  char digits[32];
+template <typename Integer>
+void MessageWriter::write_integer(Integer number) {
+  char digits[24];
   const auto end = std::to_chars(std::begin(digits), std::end(digits), number).ptr;
   const std::string_view text(digits, static_cast<std::size_t>(end - digits));
-  if constexpr (std::is_integral_v<Number> && sizeof(Number) == 8) {
+  if constexpr (sizeof(Integer) == 8) {
     write_text(text);
   } else {
     writer_.RawValue(text.data(), text.size(), rapidjson::kNumberType);
   }
 }
 
+/// The shortest digits that read back as the same number. What would look like an integer and be
+/// read as one, with a loss, is written so that it does not.
 template <typename Float>
 void MessageWriter::write_float(Float number) {
   if (std::isnan(number)) return write_text("NaN");
   if (std::isinf(number)) return write_text(number > 0 ? "Infinity" : "-Infinity");
-  write_number(number);
+  constexpr Float kMaxPlain = 9007199254740992;  // 2^53
+  char digits[32];
+  const auto end = std::abs(number) >= kMaxPlain
+                       ? std::to_chars(std::begin(digits), std::end(digits), number,
+                                       std::chars_format::scientific)
+                             .ptr
+                       : std::to_chars(std::begin(digits), std::end(digits), number).ptr;
+  std::string_view text(digits, static_cast<std::size_t>(end - digits));
+  if (text == "-0") text = "-0.0";
+  writer_.RawValue(text.data(), text.size(), rapidjson::kNumberType);
 }
 
 void MessageWriter::write_enum(int number, const Field& field) {
@@ -95,7 +93,7 @@ void MessageWriter::write_enum(int number, const Field& field) {
   } else if (const auto* value = field.descriptor->enum_type()->FindValueByNumber(number)) {
     write_text(value->name());
   } else {
-    write_number(number);
+    write_integer(number);
   }
 }
 
@@ -132,7 +130,7 @@ void MessageWriter::write_message(const pb::Message& message, const MessageType&
 }
 
 void MessageWriter::write_fields(const pb::Message& message, const MessageType& type) {
-  const pb::Reflection* reflection = message.GetReflection();
+  const pb::Reflection* reflection = type.reflection(message);
   for (const Field& field : type.fields) {
     const bool present = field.descriptor->is_repeated()
                              ? reflection->FieldSize(message, field.descriptor) != 0
@@ -155,14 +153,15 @@ void MessageWriter::write_field(const pb::Message& message, const Field& field) 
 
 void MessageWriter::write_array(const pb::Message& message, const Field& field) {
   writer_.StartArray();
-  const int size = message.GetReflection()->FieldSize(message, field.descriptor);
+  const int size = field.owner->reflection(message)->FieldSize(message, field.descriptor);
   for (int i = 0; i < size; ++i) write_value(message, field, i);
   writer_.EndArray();
 }
 
 /// The text of a map key.
-std::string key_text(const pb::Message& entry, const pb::FieldDescriptor& key) {
-  const pb::Reflection* reflection = entry.GetReflection();
+std::string key_text(const pb::Message& entry, const Field& field) {
+  const pb::Reflection* reflection = field.owner->reflection(entry);
+  const pb::FieldDescriptor& key = *field.descriptor;
   switch (key.cpp_type()) {
     case pb::FieldDescriptor::CPPTYPE_STRING:
       return reflection->GetString(entry, &key);
@@ -180,13 +179,13 @@ std::string key_text(const pb::Message& entry, const pb::FieldDescriptor& key) {
 }
 
 void MessageWriter::write_map(const pb::Message& message, const Field& field) {
-  const pb::Reflection* reflection = message.GetReflection();
+  const pb::Reflection* reflection = field.owner->reflection(message);
   std::vector<std::pair<std::string, const pb::Message*>> entries;
   const int size = reflection->FieldSize(message, field.descriptor);
   entries.reserve(static_cast<std::size_t>(size));
   for (int i = 0; i < size; ++i) {
     const pb::Message& entry = reflection->GetRepeatedMessage(message, field.descriptor, i);
-    entries.emplace_back(key_text(entry, *field.message->fields[0].descriptor), &entry);
+    entries.emplace_back(key_text(entry, field.message->fields[0]), &entry);
   }
   std::sort(entries.begin(), entries.end());
   writer_.StartObject();
@@ -199,7 +198,7 @@ void MessageWriter::write_map(const pb::Message& message, const Field& field) {
 
 void MessageWriter::write_value(const pb::Message& message, const Field& field, int index) {
   const pb::FieldDescriptor* descriptor = field.descriptor;
-  const pb::Reflection* reflection = message.GetReflection();
+  const pb::Reflection* reflection = field.owner->reflection(message);
   const auto get = [&](auto one, auto element) {
     return index < 0 ? (reflection->*one)(message, descriptor)
                      : (reflection->*element)(message, descriptor, index);
@@ -224,13 +223,13 @@ void MessageWriter::write_value(const pb::Message& message, const Field& field, 
       writer_.Bool(get(&R::GetBool, &R::GetRepeatedBool));
       return;
     case pb::FieldDescriptor::CPPTYPE_INT32:
-      return write_number(get(&R::GetInt32, &R::GetRepeatedInt32));
+      return write_integer(get(&R::GetInt32, &R::GetRepeatedInt32));
     case pb::FieldDescriptor::CPPTYPE_INT64:
-      return write_number(get(&R::GetInt64, &R::GetRepeatedInt64));
+      return write_integer(get(&R::GetInt64, &R::GetRepeatedInt64));
     case pb::FieldDescriptor::CPPTYPE_UINT32:
-      return write_number(get(&R::GetUInt32, &R::GetRepeatedUInt32));
+      return write_integer(get(&R::GetUInt32, &R::GetRepeatedUInt32));
     case pb::FieldDescriptor::CPPTYPE_UINT64:
-      return write_number(get(&R::GetUInt64, &R::GetRepeatedUInt64));
+      return write_integer(get(&R::GetUInt64, &R::GetRepeatedUInt64));
     case pb::FieldDescriptor::CPPTYPE_FLOAT:
       return write_float(get(&R::GetFloat, &R::GetRepeatedFloat));
     case pb::FieldDescriptor::CPPTYPE_DOUBLE:
@@ -239,7 +238,7 @@ void MessageWriter::write_value(const pb::Message& message, const Field& field, 
 }
 
 void MessageWriter::write_any(const pb::Message& message, const MessageType& type) {
-  const pb::Reflection* reflection = message.GetReflection();
+  const pb::Reflection* reflection = type.reflection(message);
   const std::string url = reflection->GetString(message, type.fields[0].descriptor);
   const std::string bytes = reflection->GetString(message, type.fields[1].descriptor);
   writer_.StartObject();
@@ -264,7 +263,7 @@ void MessageWriter::write_any(const pb::Message& message, const MessageType& typ
 }
 
 void MessageWriter::write_time(const pb::Message& message, const MessageType& type) {
-  const pb::Reflection* reflection = message.GetReflection();
+  const pb::Reflection* reflection = type.reflection(message);
   const TimeParts parts{reflection->GetInt64(message, type.fields[0].descriptor),
                         reflection->GetInt32(message, type.fields[1].descriptor)};
   const auto text = type.well_known == pb::Descriptor::WELLKNOWNTYPE_TIMESTAMP
@@ -275,7 +274,7 @@ void MessageWriter::write_time(const pb::Message& message, const MessageType& ty
 }
 
 void MessageWriter::write_field_mask(const pb::Message& message, const MessageType& type) {
-  const pb::Reflection* reflection = message.GetReflection();
+  const pb::Reflection* reflection = type.reflection(message);
   const pb::FieldDescriptor* paths = type.fields[0].descriptor;
   std::string joined;
   for (int i = 0; i < reflection->FieldSize(message, paths); ++i) {
@@ -288,7 +287,7 @@ void MessageWriter::write_field_mask(const pb::Message& message, const MessageTy
 }
 
 void MessageWriter::write_value_message(const pb::Message& message, const MessageType& type) {
-  const pb::Reflection* reflection = message.GetReflection();
+  const pb::Reflection* reflection = type.reflection(message);
   const pb::FieldDescriptor* number = type.fields[1].descriptor;
   if (reflection->HasField(message, number) &&
       !std::isfinite(reflection->GetDouble(message, number))) {
@@ -304,10 +303,11 @@ void MessageWriter::write_value_message(const pb::Message& message, const Messag
 }  // namespace protojson
 
 std::string write_json(const google::protobuf::Message& message) {
-  std::string out;
+  constexpr std::size_t kTypicalSize = 1024;
+  rapidjson::StringBuffer out(nullptr, kTypicalSize);
   const protojson::TypeHandle type(*message.GetDescriptor());
   protojson::MessageWriter(&out).write_message(message, *type);
-  return out;
+  return {out.GetString(), out.GetSize()};
 }
 
 }  // namespace writ

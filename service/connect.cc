@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "service/connect_call.h"
+#include "service/cors.h"
 #include "service/listen_address.h"
 
 namespace writ {
@@ -16,11 +17,18 @@ struct Router::Tables {
   std::map<std::string, PlainHandler, std::less<>> plain;
   std::map<std::string, RpcMethod, std::less<>> methods;  // by "/package.Service/Method"
   std::set<std::string, std::less<>> services;            // "/package.Service"
+
+  void add(RpcMethod method) {
+    services.insert("/" + method.descriptor->service()->full_name());
+    const std::string route = method.route;
+    methods.insert_or_assign(route, std::move(method));
+  }
 };
 
 namespace {
 
-// The path as routes are written: decoded once, but a `%2F` stays inside its segment. Nothing when it cannot be decoded.
+// The path as routes are written: decoded once, but a `%2F` stays inside its segment. Nothing when
+// it cannot be decoded.
 std::optional<std::string> canonical_path(std::string_view raw) {
   if (raw.find('%') == std::string_view::npos) return std::string(raw);
   const auto segments = decode_path(raw);
@@ -47,22 +55,19 @@ std::string_view origin_authority(std::string_view origin) {
   return {};
 }
 
-bool is_allowed_origin(const RouterOptions& options, std::string_view origin) {
-  return std::any_of(options.allowed_origins.begin(), options.allowed_origins.end(),
-                     [&](const std::string& allowed) { return allowed == "*" || allowed == origin; });
-}
-
 // DNS rebinding and other people's pages (design: the anonymous run).
 void check_local_page(const RouterOptions& options, const RequestHead& head) {
   if (!is_loopback_name(host_without_port(head.host))) {
     throw ConnectError(Code::kPermissionDenied,
-                       "the Host is not a name of this machine; without authentication only local callers are served");
+                       "the Host is not a name of this machine; without authentication only local "
+                       "callers are served");
   }
   const auto origin = head.find("Origin");
-  if (!origin || is_allowed_origin(options, *origin)) return;
+  if (!origin || is_allowed_origin(options.allowed_origins, *origin)) return;
   if (!equals_ignore_case(origin_authority(*origin), head.host)) {
-    throw ConnectError(Code::kPermissionDenied,
-                       "the Origin is not allowed; without authentication other pages may not call");
+    throw ConnectError(
+        Code::kPermissionDenied,
+        "the Origin is not allowed; without authentication other pages may not call");
   }
 }
 
@@ -72,10 +77,14 @@ void wrong_method(std::string allow, HttpResponse& response) {
   response.set_header("Allow", std::move(allow));
 }
 
-void answer_plain(const Router::PlainHandler& handler, const HttpRequest& request,
-                  HttpResponse& response) {
+void answer_plain(const Router::PlainHandler& handler, const RouterOptions& options,
+                  const HttpRequest& request, HttpResponse& response) {
+  constexpr const char* kMethods = "GET, HEAD, OPTIONS";
+  if (request.head.method == "OPTIONS") {
+    return answer_options(options.allowed_origins, kMethods, request, response);
+  }
   if (request.head.method != "GET" && request.head.method != "HEAD") {
-    return wrong_method("GET, HEAD", response);
+    return wrong_method(kMethods, response);
   }
   handler(request, response);
   if (response.record.code.empty()) {
@@ -83,10 +92,77 @@ void answer_plain(const Router::PlainHandler& handler, const HttpRequest& reques
   }
 }
 
+void unsupported_type(const RpcMethod& method, bool grpc, HttpResponse& response) {
+  answer_error({Code::kUnimplemented, grpc ? "gRPC needs HTTP/2; speak Connect or gRPC-Web here"
+                                           : "unsupported content type"},
+               response);
+  response.status = 415;
+  const std::string own = method.stream ? "application/connect+json, application/connect+proto"
+                                        : "application/json, application/proto";
+  response.set_header(
+      "Accept-Post",
+      own +
+          ", application/grpc-web, application/grpc-web+json, application/grpc-web+proto, "
+          "application/grpc-web-text, application/grpc-web-text+proto");
+}
+
+void answer_post(const RpcMethod& method, const RouterOptions& options, const HttpRequest& request,
+                 HttpResponse& response) {
+  const auto wire = parse_wire(request.head.field("Content-Type"));
+  if (!wire) return unsupported_type(method, false, response);
+  switch (wire->protocol) {
+    case Protocol::kConnectUnary:
+      if (method.stream) break;
+      return answer_unary_post(method, options, *wire, request, response);
+    case Protocol::kConnectStream:
+      if (!method.stream) break;
+      return answer_enveloped(method, options, *wire, request, response);
+    case Protocol::kGrpcWeb:
+      return answer_enveloped(method, options, *wire, request, response);
+    case Protocol::kGrpc:
+      return unsupported_type(method, true, response);
+  }
+  unsupported_type(method, false, response);
+}
+
 void answer_call(const RpcMethod& method, const RouterOptions& options, const HttpRequest& request,
                  HttpResponse& response) {
-  if (request.head.method != "POST") return wrong_method("POST", response);
-  answer_unary_post(method, options, request, response);
+  const bool may_get = method.no_side_effects && method.unary;
+  const std::string methods = may_get ? "GET, OPTIONS, POST" : "OPTIONS, POST";
+  if (request.head.method == "POST") {
+    answer_post(method, options, request, response);
+  } else if (may_get && (request.head.method == "GET" || request.head.method == "HEAD")) {
+    answer_unary_get(method, options, request, response);
+  } else if (request.head.method == "OPTIONS") {
+    answer_options(options.allowed_origins, methods, request, response);
+  } else {
+    wrong_method(methods, response);
+  }
+}
+
+RpcMethod make_method(const google::protobuf::MethodDescriptor* method,
+                      const google::protobuf::Message& request,
+                      const google::protobuf::Message& response, bool streams) {
+  if (method->input_type()->full_name() != request.GetTypeName() ||
+      method->output_type()->full_name() != response.GetTypeName() || method->client_streaming() ||
+      method->server_streaming() != streams) {
+    throw std::logic_error("the handler does not fit the method " + method->full_name());
+  }
+  RpcMethod entry;
+  entry.descriptor = method;
+  entry.request = &request;
+  entry.route = "/" + method->service()->full_name() + "/" + method->name();
+  entry.no_side_effects =
+      method->options().idempotency_level() == google::protobuf::MethodOptions::NO_SIDE_EFFECTS;
+  return entry;
+}
+
+void add_file(const google::protobuf::FileDescriptor* file,
+              std::set<const google::protobuf::FileDescriptor*>* seen,
+              google::protobuf::FileDescriptorSet* set) {
+  if (!seen->insert(file).second) return;
+  for (int i = 0; i < file->dependency_count(); ++i) add_file(file->dependency(i), seen, set);
+  file->CopyTo(set->add_file());
 }
 
 }  // namespace
@@ -103,52 +179,64 @@ void Router::get(std::string path, PlainHandler handler) {
 void Router::add_unary(const google::protobuf::MethodDescriptor* method,
                        const google::protobuf::Message& request,
                        const google::protobuf::Message& response, UnaryCall call) {
-  if (method->input_type()->full_name() != request.GetTypeName() ||
-      method->output_type()->full_name() != response.GetTypeName() || method->client_streaming() ||
-      method->server_streaming()) {
-    throw std::logic_error("the handler does not fit the method " + method->full_name());
-  }
-  RpcMethod entry;
-  entry.descriptor = method;
-  entry.request = &request;
+  RpcMethod entry = make_method(method, request, response, false);
   entry.unary = std::move(call);
-  entry.route = "/" + method->service()->full_name() + "/" + method->name();
-  entry.no_side_effects =
-      method->options().idempotency_level() == google::protobuf::MethodOptions::NO_SIDE_EFFECTS;
-  tables_->services.insert("/" + method->service()->full_name());
-  const std::string route = entry.route;
-  tables_->methods.insert_or_assign(route, std::move(entry));
+  tables_->add(std::move(entry));
+}
+
+void Router::add_stream(const google::protobuf::MethodDescriptor* method,
+                        const google::protobuf::Message& request,
+                        const google::protobuf::Message& response, StreamCall call) {
+  RpcMethod entry = make_method(method, request, response, true);
+  entry.stream = std::move(call);
+  tables_->add(std::move(entry));
 }
 
 void Router::handle(const HttpRequest& request, HttpResponse& response) const {
   try {
     if (options_.only_local_pages) check_local_page(options_, request.head);
+    expose_to_page(options_.allowed_origins, request, response);
     const auto path = canonical_path(request.head.path);
     if (!path) throw ConnectError(Code::kInvalidArgument, "malformed path");
     if (const auto plain = tables_->plain.find(*path); plain != tables_->plain.end()) {
       response.record.route = plain->first;
-      return answer_plain(plain->second, request, response);
+      return answer_plain(plain->second, options_, request, response);
     }
     if (const auto method = tables_->methods.find(*path); method != tables_->methods.end()) {
       response.record.route = method->second.route;
       return answer_call(method->second, options_, request, response);
     }
-    if (const auto slash = path->rfind('/');
-        slash > 0 && tables_->services.contains(path->substr(0, slash))) {
+    const std::size_t slash = path->rfind('/');
+    if (slash != 0 && slash != path->npos && tables_->services.contains(path->substr(0, slash))) {
       throw ConnectError(Code::kUnimplemented, "the service has no such method");
+    }
+    if (*path == "*") {
+      return answer_options(options_.allowed_origins, "GET, HEAD, OPTIONS, POST", request,
+                            response);
     }
     answer_error({Code::kUnimplemented, "there is nothing at this path"}, response);
     response.status = 404;
   } catch (...) {
-    answer_error(to_connect_error(std::current_exception(), request.request_id, options_), response);
+    answer_error(to_connect_error(std::current_exception(), request.request_id, options_),
+                 response);
   }
+}
+
+std::string Router::file_descriptor_set() const {
+  google::protobuf::FileDescriptorSet set;
+  std::set<const google::protobuf::FileDescriptor*> seen;
+  for (const auto& [path, method] : tables_->methods) {
+    add_file(method.descriptor->file(), &seen, &set);
+  }
+  return set.SerializeAsString();
 }
 
 const google::protobuf::MethodDescriptor* find_method(const google::protobuf::Descriptor* message,
                                                       std::string_view service,
                                                       std::string_view name) {
   const auto* const found = message->file()->FindServiceByName(std::string(service));
-  const auto* const method = found == nullptr ? nullptr : found->FindMethodByName(std::string(name));
+  const auto* const method =
+      found == nullptr ? nullptr : found->FindMethodByName(std::string(name));
   if (method == nullptr) {
     throw std::logic_error("no method " + std::string(service) + "." + std::string(name));
   }

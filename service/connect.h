@@ -22,9 +22,22 @@ namespace writ {
 
 /// The Connect error codes. Their names on the wire and HTTP statuses are in service/README.md.
 enum class Code {
-  kCanceled, kUnknown, kInvalidArgument, kDeadlineExceeded, kNotFound, kAlreadyExists,
-  kPermissionDenied, kResourceExhausted, kFailedPrecondition, kAborted, kOutOfRange,
-  kUnimplemented, kInternal, kUnavailable, kDataLoss, kUnauthenticated,
+  kCanceled,
+  kUnknown,
+  kInvalidArgument,
+  kDeadlineExceeded,
+  kNotFound,
+  kAlreadyExists,
+  kPermissionDenied,
+  kResourceExhausted,
+  kFailedPrecondition,
+  kAborted,
+  kOutOfRange,
+  kUnimplemented,
+  kInternal,
+  kUnavailable,
+  kDataLoss,
+  kUnauthenticated,
 };
 
 /// The name on the wire, e.g. "invalid_argument".
@@ -60,15 +73,18 @@ struct AnswerNotes {
 
 /// What a handler knows of the request beside its message.
 struct RequestContext {
+  using Clock = std::chrono::steady_clock;
+
   std::string actor;            ///< Who asks.
   std::string reason;           ///< `Writ-Reason`, "" when absent.
   std::string request_id;       ///< `X-Request-Id`, echoed or made.
   std::string idempotency_key;  ///< `Idempotency-Key`, "" when absent.
-  std::chrono::steady_clock::time_point deadline;  ///< When the caller stops waiting.
+  Clock::time_point deadline;   ///< When the caller stops waiting; a stream may have no end.
 
   const google::protobuf::MethodDescriptor* method = nullptr;
-  const HttpRequest* http = nullptr;  ///< The request itself; null in tests that make their own context.
-  AnswerNotes* notes = nullptr;       ///< Where to leave headers, trailers and the log key; may be null.
+  const HttpRequest* http =
+      nullptr;                   ///< The request itself; null in tests that make their own context.
+  AnswerNotes* notes = nullptr;  ///< Where to leave headers, trailers and the log key; may be null.
 
   /// Throws deadline_exceeded once the caller has stopped waiting.
   void check_deadline() const;
@@ -79,11 +95,36 @@ struct RequestContext {
 /// Takes the one answer of a unary call.
 using MessageSink = std::function<void(const google::protobuf::Message&)>;
 
+/// Takes the answers of a streaming call.
+class StreamSink {
+ public:
+  virtual ~StreamSink() = default;
+  virtual bool send(const google::protobuf::Message& message) = 0;
+  virtual bool alive() = 0;
+};
+
+/// The answers of a server-streaming call, as a handler sees them.
+template <class Response>
+class MessageStream {
+ public:
+  explicit MessageStream(StreamSink& sink) : sink_(sink) {}
+  /// Sends a message at once. False when the handler should return: the client is gone or too slow,
+  /// or the server stops. Throws deadline_exceeded once the caller has stopped waiting.
+  [[nodiscard]] bool send(const Response& response) { return sink_.send(response); }
+  /// Whether the handler should go on. Ask at least every few seconds between messages; a client
+  /// that vanished without a word is noticed within 15 s.
+  [[nodiscard]] bool alive() { return sink_.alive(); }
+
+ private:
+  StreamSink& sink_;
+};
+
 struct RouterOptions {
   std::size_t max_message_bytes = 4 * 1024 * 1024;  ///< Also after decompression.
-  std::chrono::milliseconds request_time{30'000};   ///< A unary caller's deadline when it sends none.
-  /// The anonymous default run on loopback: a Host that is no loopback name and a foreign Origin are refused,
-  /// so that no web page can reach the server.
+  std::chrono::milliseconds request_time{
+      30'000};  ///< A unary caller's deadline when it sends none.
+  /// The anonymous default run on loopback: a Host that is no loopback name and a foreign Origin
+  /// are refused, so that no web page can reach the server.
   bool only_local_pages = false;
   /// Origins of web pages that may call, as `https://host:port`; "*" allows every one.
   std::vector<std::string> allowed_origins;
@@ -91,20 +132,24 @@ struct RouterOptions {
   /// Names the caller or throws ConnectError (unauthenticated). Unset: "anonymous", or
   /// `unverified:<X-Writ-Actor>`, which anybody can claim.
   std::function<std::string(const HttpRequest&)> identify;
-  /// Turns exceptions of lower layers into answers, e.g. storage unavailable into `unavailable`. What it does not
-  /// know is answered `internal` with the request id only.
+  /// Turns exceptions of lower layers into answers, e.g. storage unavailable into `unavailable`.
+  /// What it does not know is answered `internal` with the request id only.
   std::function<std::optional<ConnectError>(std::exception_ptr)> translate;
   /// Told the text of exceptions that the client is not told.
   std::function<void(std::string_view request_id, std::string_view what)> log_failure;
 };
 
-/// Sends requests to plain GET routes and to the methods of protobuf services, in the Connect protocol. Knows nothing
-/// of any service. Register everything, then serve: `handle` is safe from many threads, registering is not.
+/// Sends requests to plain GET routes and to the methods of protobuf services, in the Connect
+/// protocol. Knows nothing of any service. Register everything, then serve: `handle` is safe from
+/// many threads, registering is not.
 class Router {
  public:
   using PlainHandler = std::function<void(const HttpRequest&, HttpResponse&)>;
-  using UnaryCall = std::function<void(const RequestContext&, const google::protobuf::Message& request,
-                                       const MessageSink& answer)>;
+  using UnaryCall = std::function<void(
+      const RequestContext&, const google::protobuf::Message& request, const MessageSink& answer)>;
+
+  using StreamCall = std::function<void(const RequestContext&,
+                                        const google::protobuf::Message& request, StreamSink& out)>;
 
   explicit Router(RouterOptions options);
   ~Router();
@@ -114,8 +159,8 @@ class Router {
   /// `GET` (and HEAD) of exactly this path, e.g. "/healthz".
   void get(std::string path, PlainHandler handler);
 
-  /// Serves a unary method: `Response handler(const RequestContext&, const Request&)`. The handler may throw
-  /// ConnectError. Throws std::logic_error when the types are not those of the method.
+  /// Serves a unary method: `Response handler(const RequestContext&, const Request&)`. The handler
+  /// may throw ConnectError. Throws std::logic_error when the types are not those of the method.
   template <class Request, class Response>
   void unary(const google::protobuf::MethodDescriptor* method,
              std::function<Response(const RequestContext&, const Request&)> handler) {
@@ -127,22 +172,46 @@ class Router {
               });
   }
 
+  /// Serves a server-streaming method: `void handler(const RequestContext&, const Request&,
+  /// MessageStream<Response>&)`. The stream ends when the handler returns, or with the ConnectError
+  /// it throws.
+  template <class Request, class Response>
+  void server_stream(
+      const google::protobuf::MethodDescriptor* method,
+      std::function<void(const RequestContext&, const Request&, MessageStream<Response>&)>
+          handler) {
+    add_stream(
+        method, Request::default_instance(), Response::default_instance(),
+        [handler = std::move(handler)](const RequestContext& context,
+                                       const google::protobuf::Message& request, StreamSink& out) {
+          MessageStream<Response> stream(out);
+          handler(context, static_cast<const Request&>(request), stream);
+        });
+  }
+
+  /// A serialised google.protobuf.FileDescriptorSet of every registered service, imports first.
+  std::string file_descriptor_set() const;
+
   /// Answers one request; an HttpHandler for HttpServer.
   void handle(const HttpRequest& request, HttpResponse& response) const;
 
  private:
   struct Tables;
 
+  void add_stream(const google::protobuf::MethodDescriptor* method,
+                  const google::protobuf::Message& request,
+                  const google::protobuf::Message& response, StreamCall call);
+
   void add_unary(const google::protobuf::MethodDescriptor* method,
-                 const google::protobuf::Message& request, const google::protobuf::Message& response,
-                 UnaryCall call);
+                 const google::protobuf::Message& request,
+                 const google::protobuf::Message& response, UnaryCall call);
 
   RouterOptions options_;
   std::unique_ptr<Tables> tables_;
 };
 
-/// The method `name` of the service `service` in the file that declares `Message`. Throws std::logic_error when there
-/// is none.
+/// The method `name` of the service `service` in the file that declares `Message`. Throws
+/// std::logic_error when there is none.
 const google::protobuf::MethodDescriptor* find_method(const google::protobuf::Descriptor* message,
                                                       std::string_view service,
                                                       std::string_view name);

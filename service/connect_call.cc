@@ -34,7 +34,8 @@ std::string claimed_actor(const RequestHead& head) {
   const auto claim = head.find("X-Writ-Actor");
   if (!claim || claim->empty()) return "anonymous";
   if (claim->size() > kLongestActor || !is_utf8(*claim) || claim->find('\t') != claim->npos) {
-    throw invalid("invalid X-Writ-Actor: must be at most 200 bytes of UTF-8 without control characters");
+    throw invalid(
+        "invalid X-Writ-Actor: must be at most 200 bytes of UTF-8 without control characters");
   }
   return "unverified:" + std::string(*claim);
 }
@@ -50,8 +51,9 @@ std::string read_reason(const RequestHead& head) {
 std::string read_idempotency_key(const RequestHead& head) {
   const auto key = head.find("Idempotency-Key");
   if (!key) return "";
-  const bool good = !key->empty() && key->size() <= kLongestIdempotencyKey &&
-                    std::all_of(key->begin(), key->end(), [](char c) { return c >= 0x20 && c < 0x7f; });
+  const bool good =
+      !key->empty() && key->size() <= kLongestIdempotencyKey &&
+      std::all_of(key->begin(), key->end(), [](char c) { return c >= 0x20 && c < 0x7f; });
   if (!good) throw invalid("invalid Idempotency-Key: must be 1 to 128 printable ASCII characters");
   return std::string(*key);
 }
@@ -85,6 +87,34 @@ MediaType parse_media_type(std::string_view text) {
     return out;
   };
   return {lowered(text.substr(0, end)), lowered(text.substr(std::min(end + 1, text.size())))};
+}
+
+std::optional<Wire> parse_wire(std::string_view content_type) {
+  const MediaType media = parse_media_type(content_type);
+  constexpr std::string_view kPrefix = "application/";
+  if (!media.type.starts_with(kPrefix)) return std::nullopt;
+  std::string_view name = std::string_view(media.type).substr(kPrefix.size());
+
+  Wire wire;
+  wire.content_type = media.type;
+  const bool utf8 = media.parameters == "charset=utf-8" || media.parameters == "charset=\"utf-8\"";
+  if (!media.parameters.empty() && !(name == "json" && utf8)) return std::nullopt;
+  const std::size_t plus = name.find('+');
+  const std::string_view codec = plus == name.npos ? "" : name.substr(plus + 1);
+  const std::string_view base = name.substr(0, plus);
+  if (codec == "json" || name == "json") {
+    wire.codec = Codec::kJson;
+  } else if (!codec.empty() && codec != "proto") {
+    return std::nullopt;
+  }
+  if (name == "json" || name == "proto") return wire;
+  if (base == "connect") {
+    wire.protocol = Protocol::kConnectStream;
+    return codec.empty() ? std::nullopt : std::optional(wire);
+  }
+  wire.protocol = base == "grpc" ? Protocol::kGrpc : Protocol::kGrpcWeb;
+  wire.text = base == "grpc-web-text";
+  return base == "grpc" || base == "grpc-web" || wire.text ? std::optional(wire) : std::nullopt;
 }
 
 void decode_message(Codec codec, std::string_view bytes, google::protobuf::Message* message,
@@ -164,7 +194,8 @@ RequestContext make_context(const HttpRequest& request, const RpcMethod& method,
   context.method = method.descriptor;
   context.http = &request;
   context.notes = notes;
-  context.deadline = request.received + std::min(timeout.value_or(options.request_time), options.request_time);
+  context.deadline =
+      request.received + std::min(timeout.value_or(options.request_time), options.request_time);
   context.actor = options.identify ? options.identify(request) : claimed_actor(request.head);
   context.reason = read_reason(request.head);
   context.idempotency_key = read_idempotency_key(request.head);

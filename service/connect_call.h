@@ -12,8 +12,8 @@
 
 namespace writ {
 
-// What the protocols of the Connect layer have in common. Functions that read what a client sent throw
-// ConnectError when it is wrong.
+// What the protocols of the Connect layer have in common. Functions that read what a client sent
+// throw ConnectError when it is wrong.
 
 /// How messages are written.
 enum class Codec { kProto, kJson };
@@ -22,17 +22,31 @@ enum class Codec { kProto, kJson };
 struct RpcMethod {
   const google::protobuf::MethodDescriptor* descriptor = nullptr;
   const google::protobuf::Message* request = nullptr;  ///< The default instance.
-  Router::UnaryCall unary;
+  Router::UnaryCall unary;                             ///< One of the two is set.
+  Router::StreamCall stream;
   std::string route;             ///< "/package.Service/Method".
   bool no_side_effects = false;  ///< May be called with GET.
 };
 
-/// A `Content-Type` cut in two, in lower case: "application/json" and "charset=utf-8".
+/// A media type cut in two, in lower case: "application/json" and "charset=utf-8".
 struct MediaType {
   std::string type;
   std::string parameters;
 };
 MediaType parse_media_type(std::string_view text);
+
+/// The protocols, told apart by the content type.
+enum class Protocol { kConnectUnary, kConnectStream, kGrpcWeb, kGrpc };
+
+/// How a request is written, and its answer will be.
+struct Wire {
+  Protocol protocol = Protocol::kConnectUnary;
+  Codec codec = Codec::kProto;
+  bool text = false;         ///< gRPC-Web in base64.
+  std::string content_type;  ///< Of the answer.
+};
+/// Nothing for a content type nobody here speaks.
+std::optional<Wire> parse_wire(std::string_view content_type);
 
 /// Decodes a request message. Names the JSON fields it ignored in `notes->warnings`.
 void decode_message(Codec codec, std::string_view bytes, google::protobuf::Message* message,
@@ -41,8 +55,8 @@ void decode_message(Codec codec, std::string_view bytes, google::protobuf::Messa
 /// Encodes an answer; the same message gives the same bytes.
 std::string encode_message(Codec codec, const google::protobuf::Message& message);
 
-/// Whether `encoding` (a content coding) compresses: false for "" and "identity", true for "gzip"; throws
-/// `unimplemented` for others.
+/// Whether `encoding` (a content coding) compresses: false for "" and "identity", true for "gzip";
+/// throws `unimplemented` for others.
 bool is_gzip(std::string_view encoding);
 
 /// Inflates under the limit.
@@ -55,13 +69,14 @@ bool accepts_gzip(std::string_view list);
 bool worth_compressing(std::size_t size);
 
 /// Reads `Connect-Timeout-Ms`: at most 10 digits. Nothing when absent.
-std::optional<std::chrono::milliseconds> parse_connect_timeout(std::optional<std::string_view> text);
+std::optional<std::chrono::milliseconds> parse_connect_timeout(
+    std::optional<std::string_view> text);
 
 /// Checks `Connect-Protocol-Version`, which must be 1 when sent.
 void check_connect_version(const RequestHead& head);
 
-/// Fills the context from the headers. `timeout` is the caller's own; the deadline is never later than
-/// the options allow for a unary call.
+/// Fills the context from the headers. `timeout` is the caller's own; the deadline is never later
+/// than the options allow for a unary call.
 RequestContext make_context(const HttpRequest& request, const RpcMethod& method,
                             const RouterOptions& options,
                             std::optional<std::chrono::milliseconds> timeout, AnswerNotes* notes);
@@ -83,8 +98,14 @@ ConnectError too_large(std::size_t limit);
 /// A value for the `Warning` header, from `notes.warnings`; "" when there is none.
 std::string warning_header(const AnswerNotes& notes);
 
-/// Connect unary, POST (connect_unary.cc).
-void answer_unary_post(const RpcMethod& method, const RouterOptions& options, const HttpRequest& request,
-                       HttpResponse& response);
+/// Connect unary (connect_unary.cc).
+void answer_unary_post(const RpcMethod& method, const RouterOptions& options, const Wire& wire,
+                       const HttpRequest& request, HttpResponse& response);
+void answer_unary_get(const RpcMethod& method, const RouterOptions& options,
+                      const HttpRequest& request, HttpResponse& response);
+
+/// Connect streaming, and gRPC-Web of both kinds (connect_stream.cc).
+void answer_enveloped(const RpcMethod& method, const RouterOptions& options, const Wire& wire,
+                      const HttpRequest& request, HttpResponse& response);
 
 }  // namespace writ

@@ -1,22 +1,18 @@
 #include <memory>
 
+#include "schema/base64.h"
 #include "service/connect_call.h"
 #include "service/gzip.h"
 
 namespace writ {
 namespace {
 
-// The codec of a unary content type; nothing for any other.
-std::optional<Codec> unary_codec(const RequestHead& head) {
-  const MediaType media = parse_media_type(head.field("Content-Type"));
-  if (media.type == "application/proto" && media.parameters.empty()) return Codec::kProto;
-  if (media.type == "application/json" &&
-      (media.parameters.empty() || media.parameters == "charset=utf-8" ||
-       media.parameters == "charset=\"utf-8\"")) {
-    return Codec::kJson;
-  }
-  return std::nullopt;
-}
+// A request message as it came, from a body or from a query.
+struct UnaryInput {
+  Codec codec = Codec::kProto;
+  std::string_view bytes;
+  std::string_view encoding;
+};
 
 void set_notes(const AnswerNotes& notes, HttpResponse& response) {
   for (const auto& [name, value] : notes.headers) response.set_header(name, value);
@@ -37,7 +33,7 @@ void set_message(Codec codec, const google::protobuf::Message& message, bool com
   }
 }
 
-void call_unary(const RpcMethod& method, const RouterOptions& options, Codec codec,
+void call_unary(const RpcMethod& method, const RouterOptions& options, const UnaryInput& input,
                 const HttpRequest& request, AnswerNotes* notes, HttpResponse& response) {
   check_connect_version(request.head);
   const auto timeout = parse_connect_timeout(request.head.find("Connect-Timeout-Ms"));
@@ -46,41 +42,114 @@ void call_unary(const RpcMethod& method, const RouterOptions& options, Codec cod
   if (request.body_too_large) throw too_large(options.max_message_bytes);
 
   std::string inflated;
-  std::string_view body = request.body;
-  if (is_gzip(request.head.field("Content-Encoding"))) {
-    inflated = inflate_message(body, options.max_message_bytes);
-    body = inflated;
+  std::string_view bytes = input.bytes;
+  if (is_gzip(input.encoding)) {
+    inflated = inflate_message(bytes, options.max_message_bytes);
+    bytes = inflated;
   }
   const std::unique_ptr<google::protobuf::Message> message(method.request->New());
-  decode_message(codec, body, message.get(), notes);
+  decode_message(input.codec, bytes, message.get(), notes);
   context.check_deadline();
   const bool compress = accepts_gzip(request.head.field("Accept-Encoding"));
   method.unary(context, *message, [&](const google::protobuf::Message& answer) {
-    // A late read is no use to a caller that has given up; a write happened, and saying so is the truth.
+    // A late read is no use to a caller that has given up; a write happened, and saying so is true.
     if (method.no_side_effects) context.check_deadline();
-    set_message(codec, answer, compress, response);
+    set_message(input.codec, answer, compress, response);
   });
   response.record.code = "ok";
 }
 
-}  // namespace
+// The parameters of a GET (the Connect protocol's "Unary-Get-Request"), decoded.
+struct GetQuery {
+  std::string message;
+  std::string encoding;
+  std::string compression;
+  std::string connect;
+  std::string base64;
+  bool has_message = false;
+};
 
-void answer_unary_post(const RpcMethod& method, const RouterOptions& options, const HttpRequest& request,
-                       HttpResponse& response) {
-  const std::optional<Codec> codec = unary_codec(request.head);
-  if (!codec) {
-    answer_error({Code::kUnimplemented, "unsupported content type"}, response);
-    response.status = 415;
-    response.set_header("Accept-Post", "application/json, application/proto");
-    return;
+ConnectError bad_query(const std::string& rule) {
+  return {Code::kInvalidArgument, "invalid query: " + rule};
+}
+
+GetQuery parse_query(std::string_view query) {
+  GetQuery out;
+  while (!query.empty()) {
+    const std::size_t end = std::min(query.find('&'), query.size());
+    const std::string_view pair = query.substr(0, end);
+    query.remove_prefix(std::min(end + 1, query.size()));
+    const std::size_t equals = std::min(pair.find('='), pair.size());
+    const auto name = decode_query_part(pair.substr(0, equals));
+    auto value = decode_query_part(pair.substr(std::min(equals + 1, pair.size())));
+    if (!name || !value)
+      throw bad_query("a percent sign must be followed by two hexadecimal digits");
+    if (*name == "message") {
+      out.has_message = true;
+      out.message = std::move(*value);
+    } else if (*name == "encoding") {
+      out.encoding = std::move(*value);
+    } else if (*name == "compression") {
+      out.compression = std::move(*value);
+    } else if (*name == "connect") {
+      out.connect = std::move(*value);
+    } else if (*name == "base64") {
+      out.base64 = std::move(*value);
+    }
   }
+  return out;
+}
+
+// Checks the query and leaves the message's bytes in `query->message`.
+UnaryInput read_query(GetQuery* query) {
+  if (!query->connect.empty() && query->connect != "v1") throw bad_query("connect must be v1");
+  if (query->encoding != "proto" && query->encoding != "json") {
+    throw bad_query("encoding must be proto or json");
+  }
+  if (!query->has_message) throw bad_query("message is missing");
+  if (query->base64 == "1") {
+    auto bytes = decode_base64(query->message);
+    if (!bytes) throw bad_query("message must be base64");
+    query->message = std::move(*bytes);
+  } else if (!query->base64.empty() && query->base64 != "0") {
+    throw bad_query("base64 must be 1");
+  }
+  const Codec codec = query->encoding == "json" ? Codec::kJson : Codec::kProto;
+  return {codec, query->message, query->compression};
+}
+
+template <class Call>
+void answer(const RouterOptions& options, const HttpRequest& request, HttpResponse& response,
+            const Call& call) {
   AnswerNotes notes;
   try {
-    call_unary(method, options, *codec, request, &notes, response);
+    call(&notes);
   } catch (...) {
     answer_error(to_connect_error(std::current_exception(), request.request_id, options), response);
   }
   set_notes(notes, response);
+}
+
+}  // namespace
+
+void answer_unary_post(const RpcMethod& method, const RouterOptions& options, const Wire& wire,
+                       const HttpRequest& request, HttpResponse& response) {
+  answer(options, request, response, [&](AnswerNotes* notes) {
+    const UnaryInput input{wire.codec, request.body, request.head.field("Content-Encoding")};
+    call_unary(method, options, input, request, notes, response);
+  });
+}
+
+void answer_unary_get(const RpcMethod& method, const RouterOptions& options,
+                      const HttpRequest& request, HttpResponse& response) {
+  answer(options, request, response, [&](AnswerNotes* notes) {
+    GetQuery query = parse_query(request.head.query);
+    const UnaryInput input = read_query(&query);
+    call_unary(method, options, input, request, notes, response);
+  });
+  // An answer is true for one moment; a cache must ask again.
+  response.set_header("Cache-Control", "no-cache");
+  response.set_header("Vary", "Accept-Encoding");
 }
 
 }  // namespace writ

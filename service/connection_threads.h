@@ -11,8 +11,8 @@
 
 namespace writ {
 
-/// Threads with small stacks that run one job each at a time, started when no idle one is there and ended after
-/// a while without work. The caller bounds the number of jobs.
+/// Threads with small stacks that run one job each at a time, started when no idle one is there and
+/// ended after a while without work. The caller bounds the number of jobs.
 class ConnectionThreads {
  public:
   explicit ConnectionThreads(std::size_t stack_bytes);

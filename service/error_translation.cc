@@ -19,7 +19,8 @@ std::optional<ConnectError> translate_storage_error(std::exception_ptr error) {
     // The exception's own text may name hosts and roles; it is in the log.
     return ConnectError(Code::kUnavailable, "the database is unavailable; try again later");
   } catch (const CorruptLog&) {
-    return ConnectError(Code::kDataLoss, "a stored record cannot be read; an operator must look at it");
+    return ConnectError(Code::kDataLoss,
+                        "a stored record cannot be read; an operator must look at it");
   } catch (...) {
     return std::nullopt;
   }

@@ -72,7 +72,8 @@ std::string gzip(std::string_view bytes, int level) {
   z_stream stream{};
   const int bits = window_bits(bytes.size());
   const int memory = std::clamp(bits - 7, 1, 8);
-  if (deflateInit2(&stream, level, Z_DEFLATED, bits + kGzipOnly, memory, Z_DEFAULT_STRATEGY) != Z_OK) {
+  if (deflateInit2(&stream, level, Z_DEFLATED, bits + kGzipOnly, memory, Z_DEFAULT_STRATEGY) !=
+      Z_OK) {
     throw std::bad_alloc();
   }
   std::string out;

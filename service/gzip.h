@@ -13,7 +13,8 @@ enum class GzipError {
   kTooLarge,   ///< More than the limit came out; inflating stopped there.
 };
 
-/// Decompresses gzip (RFC 1952, several members are one text). Never holds more than `limit` bytes of output.
+/// Decompresses gzip (RFC 1952, several members are one text). Never holds more than `limit` bytes
+/// of output.
 std::variant<std::string, GzipError> gunzip(std::string_view bytes, std::size_t limit);
 
 /// Compresses; `level` is 1 (fast) to 6. The same bytes give the same result.

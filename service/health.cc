@@ -8,7 +8,8 @@ namespace {
 
 using Json = rapidjson::Writer<rapidjson::StringBuffer>;
 
-constexpr std::chrono::seconds kPatience{5};  // for a connection; a probe's own time-out is seldom longer
+constexpr std::chrono::seconds kPatience{
+    5};  // for a connection; a probe's own time-out is seldom longer
 
 void answer(HttpResponse& response, int status, const rapidjson::StringBuffer& body) {
   response.status = status;
@@ -20,7 +21,8 @@ void answer(HttpResponse& response, int status, const rapidjson::StringBuffer& b
 /// Why the service is not ready, "" when it is.
 std::string why_not(const HealthSources& sources) {
   if (sources.stopping) return "the service is stopping";
-  if (const std::string refuses = sources.sequencer.status().refuses; !refuses.empty()) return refuses;
+  if (const std::string refuses = sources.sequencer.status().refuses; !refuses.empty())
+    return refuses;
   try {
     sources.pool.read(std::chrono::steady_clock::now() + kPatience, [](Connection& connection) {
       return connection.exec("SELECT position FROM log_head").size();
@@ -63,7 +65,8 @@ void register_health(Router& router, const HealthSources& sources) {
     response.content_type = "text/plain; charset=utf-8";
     response.body = "ok\n";
   });
-  router.get("/readyz", [&sources](const HttpRequest&, HttpResponse& response) { ready(sources, response); });
+  router.get("/readyz",
+             [&sources](const HttpRequest&, HttpResponse& response) { ready(sources, response); });
   router.get("/version", [&sources](const HttpRequest&, HttpResponse& response) {
     rapidjson::StringBuffer buffer;
     Json json(buffer);

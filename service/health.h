@@ -14,13 +14,15 @@ namespace writ {
 struct HealthSources {
   ConnectionPool& pool;
   const Sequencer& sequencer;
-  std::string version;                ///< Of the program.
-  std::vector<std::string> warnings;  ///< Of the start, shown by /readyz; they do not make it false.
+  std::string version;  ///< Of the program.
+  std::vector<std::string>
+      warnings;  ///< Of the start, shown by /readyz; they do not make it false.
   const std::atomic<bool>& stopping;  ///< Set before the server stops: /readyz turns false first.
 };
 
-/// Registers `GET /healthz` (the process lives), `/readyz` (the database answers, the head is known and
-/// may be written, the service is not stopping) and `/version`. `sources` must outlive the router.
+/// Registers `GET /healthz` (the process lives), `/readyz` (the database answers, the head is known
+/// and may be written, the service is not stopping) and `/version`. `sources` must outlive the
+/// router.
 void register_health(Router& router, const HealthSources& sources);
 
 }  // namespace writ

@@ -21,8 +21,8 @@ class ChunkedDecoder {
   /// `limit`: the most bytes of data, without the framing.
   explicit ChunkedDecoder(std::size_t limit) : limit_(limit) {}
 
-  /// Takes bytes from `input`, adds their data to `body` and says in `consumed` how many it took: all of
-  /// them, or less once the status is no longer kMore. Not to be called again after that.
+  /// Takes bytes from `input`, adds their data to `body` and says in `consumed` how many it took:
+  /// all of them, or less once the status is no longer kMore. Not to be called again after that.
   Status feed(std::string_view input, std::size_t* consumed, std::string* body);
 
  private:

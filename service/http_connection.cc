@@ -58,7 +58,7 @@ void forget(HttpResponse& response) {
 
 }  // namespace
 
-Connection::Connection(int fd, std::string peer, ConnectionEnvironment& environment)
+HttpConnection::HttpConnection(int fd, std::string peer, ConnectionEnvironment& environment)
     : environment_(environment),
       socket_(fd),
       peer_(std::move(peer)),
@@ -68,12 +68,12 @@ Connection::Connection(int fd, std::string peer, ConnectionEnvironment& environm
   socket_.set_patience(environment.options.head_time);
 }
 
-void Connection::evict() {
+void HttpConnection::evict() {
   evicted_.store(true);
   socket_.shut_reading();
 }
 
-void Connection::serve() {
+void HttpConnection::serve() {
   Outcome outcome = Outcome::kNextRequest;
   while (outcome == Outcome::kNextRequest) {
     outcome = serve_request();
@@ -85,9 +85,10 @@ void Connection::serve() {
   }
 }
 
-Connection::Outcome Connection::serve_request() {
+HttpConnection::Outcome HttpConnection::serve_request() {
   phase_.store(Phase::kIdle);
-  // After the phase: `stop` sets the flag before it looks at phases, so one of the two sees the other.
+  // After the phase: `stop` sets the flag before it looks at phases, so one of the two sees the
+  // other.
   if (must_end()) return Outcome::kClose;
   HttpRefusal refusal{};
   switch (read_head(&refusal)) {
@@ -111,7 +112,8 @@ Connection::Outcome Connection::serve_request() {
     case Arrival::kGone:
       return Outcome::kClose;
     case Arrival::kLate:
-      return refuse({408, "the request body did not arrive in time"}, std::string(request_.head.method));
+      return refuse({408, "the request body did not arrive in time"},
+                    std::string(request_.head.method));
     case Arrival::kMalformed:
       return refuse({400, "malformed chunked body"}, std::string(request_.head.method));
     case Arrival::kTooLarge:
@@ -124,7 +126,7 @@ Connection::Outcome Connection::serve_request() {
   return answer();
 }
 
-Connection::Arrival Connection::read_head(HttpRefusal* refusal) {
+HttpConnection::Arrival HttpConnection::read_head(HttpRefusal* refusal) {
   HeadScanner scanner(environment_.options.limits);
   Deadline deadline{};
   while (true) {
@@ -157,7 +159,7 @@ Connection::Arrival Connection::read_head(HttpRefusal* refusal) {
   }
 }
 
-Connection::Arrival Connection::read_body() {
+HttpConnection::Arrival HttpConnection::read_body() {
   const Deadline deadline = request_.received + environment_.options.request_time;
   used_ = head_size_;
   if (request_.head.chunked) return read_chunked_body(deadline);
@@ -166,7 +168,7 @@ Connection::Arrival Connection::read_body() {
   return read_sized_body(static_cast<std::size_t>(size), deadline);
 }
 
-Connection::Arrival Connection::read_sized_body(std::size_t size, Deadline deadline) {
+HttpConnection::Arrival HttpConnection::read_sized_body(std::size_t size, Deadline deadline) {
   const std::string_view have = after_head().substr(0, size);
   used_ += have.size();
   if (have.size() == size) {
@@ -188,7 +190,7 @@ Connection::Arrival Connection::read_sized_body(std::size_t size, Deadline deadl
   return Arrival::kWhole;
 }
 
-Connection::Arrival Connection::read_chunked_body(Deadline deadline) {
+HttpConnection::Arrival HttpConnection::read_chunked_body(Deadline deadline) {
   if (!invite_body(after_head().size())) return Arrival::kGone;
   if (capacity_ - begin_ - head_size_ < kChunkedRead) {
     grow(kChunkedRead);
@@ -220,13 +222,13 @@ Connection::Arrival Connection::read_chunked_body(Deadline deadline) {
 }
 
 // A client that waits for permission gets it, unless it did not wait.
-bool Connection::invite_body(std::size_t have) {
+bool HttpConnection::invite_body(std::size_t have) {
   if (!request_.head.expect_continue || have > 0) return true;
   const Deadline deadline = steady_clock::now() + environment_.options.write_time;
   return socket_.send("HTTP/1.1 100 Continue\r\n\r\n", deadline) == Socket::Status::kOk;
 }
 
-Connection::Outcome Connection::answer() {
+HttpConnection::Outcome HttpConnection::answer() {
   request_.gate = this;
   sent_ = 0;
   broken_ = false;
@@ -248,14 +250,14 @@ Connection::Outcome Connection::answer() {
   return close ? Outcome::kClose : Outcome::kNextRequest;
 }
 
-AnswerForm Connection::answer_form() const {
+AnswerForm HttpConnection::answer_form() const {
   AnswerForm form;
   form.head_only = request_.head.method == "HEAD";
   form.close = !request_.head.keep_alive || request_.body_too_large || must_end();
   return form;
 }
 
-void Connection::run_handler(HttpResponse& response) {
+void HttpConnection::run_handler(HttpResponse& response) {
   try {
     environment_.handler(request_, response);
   } catch (const std::exception& error) {
@@ -265,7 +267,7 @@ void Connection::run_handler(HttpResponse& response) {
   }
 }
 
-void Connection::fail(HttpResponse& response, const std::string& what) {
+void HttpConnection::fail(HttpResponse& response, const std::string& what) {
   if (environment_.options.log_failure) {
     environment_.options.log_failure(request_.request_id, what);
   }
@@ -275,7 +277,7 @@ void Connection::fail(HttpResponse& response, const std::string& what) {
   fill_error(500, "internal error, request id " + request_.request_id, response);
 }
 
-bool Connection::send_output() {
+bool HttpConnection::send_output() {
   if (!broken_) {
     const Deadline deadline = steady_clock::now() + environment_.options.write_time;
     broken_ = socket_.send(output_, deadline) != Socket::Status::kOk;
@@ -285,7 +287,7 @@ bool Connection::send_output() {
   return !broken_;
 }
 
-bool Connection::reserve() {
+bool HttpConnection::reserve() {
   if (stream_ != Stream::kNone) return true;
   // At most half of the connections, so that streams never shut out ordinary requests.
   const std::size_t places = std::max<std::size_t>(environment_.options.max_connections / 2, 1);
@@ -297,7 +299,7 @@ bool Connection::reserve() {
   return true;
 }
 
-StreamWriter& Connection::open(HttpResponse& head) {
+StreamWriter& HttpConnection::open(HttpResponse& head) {
   if (stream_ == Stream::kNone) environment_.streams.fetch_add(1);
   stream_ = Stream::kOpen;
   const bool chunked = !request_.head.http_1_0;
@@ -309,7 +311,7 @@ StreamWriter& Connection::open(HttpResponse& head) {
   return *this;
 }
 
-bool Connection::write(std::string_view bytes) {
+bool HttpConnection::write(std::string_view bytes) {
   if (bytes.empty()) return !broken_;
   const bool chunked = !request_.head.http_1_0;
   if (chunked) {
@@ -322,12 +324,12 @@ bool Connection::write(std::string_view bytes) {
   return send_output();
 }
 
-void Connection::end_stream() {
+void HttpConnection::end_stream() {
   if (stream_ != Stream::kNone) environment_.streams.fetch_sub(1);
   stream_ = Stream::kNone;
 }
 
-Connection::Outcome Connection::refuse(const HttpRefusal& refusal, std::string method) {
+HttpConnection::Outcome HttpConnection::refuse(const HttpRefusal& refusal, std::string method) {
   phase_.store(Phase::kBusy);
   if (method == "-") {
     request_.request_id = request_id_for("");
@@ -348,7 +350,7 @@ Connection::Outcome Connection::refuse(const HttpRefusal& refusal, std::string m
   return broken_ ? Outcome::kClose : Outcome::kCloseGently;
 }
 
-void Connection::log(HttpResponse& response) const {
+void HttpConnection::log(HttpResponse& response) const {
   if (!environment_.options.log) return;
   RequestRecord& record = response.record;
   if (record.method.empty()) record.method = request_.head.method;
@@ -363,7 +365,7 @@ void Connection::log(HttpResponse& response) const {
 }
 
 // Between two requests: forgets the last one, and memory only a large one needed.
-void Connection::tidy() {
+void HttpConnection::tidy() {
   begin_ += used_;
   head_size_ = used_ = 0;
   if (begin_ == end_) begin_ = end_ = 0;
@@ -379,7 +381,7 @@ void Connection::tidy() {
 }
 
 // Makes room for more bytes after end_, at first by moving what is there to the front.
-void Connection::grow(std::size_t free_bytes) {
+void HttpConnection::grow(std::size_t free_bytes) {
   if (capacity_ - end_ >= free_bytes) return;
   const std::size_t size = end_ - begin_;
   if (capacity_ - size < free_bytes) {

@@ -30,12 +30,12 @@ struct ConnectionEnvironment {
 
 /// One client's connection: reads requests, has them answered, until it ends. `serve` runs on the
 /// connection's thread; the functions marked so are for others.
-class Connection : private StreamGate, private StreamWriter {
+class HttpConnection : private StreamGate, private StreamWriter {
  public:
   /// What the thread is doing; other threads only look.
   enum class Phase { kIdle, kReadingHead, kBusy };
 
-  Connection(int fd, std::string peer, ConnectionEnvironment& environment);
+  HttpConnection(int fd, std::string peer, ConnectionEnvironment& environment);
 
   /// Returns when the connection has to be closed.
   void serve();
@@ -97,8 +97,8 @@ class Connection : private StreamGate, private StreamWriter {
   std::string body_;  // a body that did not arrive together with its head
   std::string output_;
   enum class Stream { kNone, kReserved, kOpen } stream_ = Stream::kNone;
-  std::size_t sent_ = 0;  // bytes of the answer at hand
-  bool broken_ = false;   // sending failed
+  std::size_t sent_ = 0;   // bytes of the answer at hand
+  bool broken_ = false;    // sending failed
   bool seasoned_ = false;  // has answered a request
 
   std::atomic<Phase> phase_{Phase::kIdle};

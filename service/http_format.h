@@ -14,8 +14,8 @@ struct AnswerForm {
   bool close = false;      ///< The connection ends after this answer.
 };
 
-/// Writes answers with cpp-httplib. It is given a head of our own making instead of the client's, so no byte of a
-/// client reaches its lenient parser. Safe to call from many threads.
+/// Writes answers with cpp-httplib. It is given a head of our own making instead of the client's,
+/// so no byte of a client reaches its lenient parser. Safe to call from many threads.
 class HttpFormatter {
  public:
   /// `keep_alive` is announced to clients.
@@ -25,8 +25,8 @@ class HttpFormatter {
   /// Appends the answer's head and body to `out`. Moves the answer's content out, not its record.
   void write(HttpResponse& response, const AnswerForm& form, std::string* out) const;
 
-  /// Appends the head of an answer whose body follows piece by piece: in chunks, or, when not `chunked`, until
-  /// the connection is closed.
+  /// Appends the head of an answer whose body follows piece by piece: in chunks, or, when not
+  /// `chunked`, until the connection is closed.
   void write_stream_head(HttpResponse& response, const AnswerForm& form, bool chunked,
                          std::string* out) const;
 

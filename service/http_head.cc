@@ -11,7 +11,8 @@ constexpr std::array<bool, 256> make_token_table() {
   std::array<bool, 256> table{};
   for (int c = '0'; c <= '9'; ++c) table[c] = true;
   for (int c = 'A'; c <= 'Z'; ++c) table[c] = table[c - 'A' + 'a'] = true;
-  for (const char c : std::string_view("!#$%&'*+-.^_`|~")) table[static_cast<unsigned char>(c)] = true;
+  for (const char c : std::string_view("!#$%&'*+-.^_`|~"))
+    table[static_cast<unsigned char>(c)] = true;
   return table;
 }
 
@@ -50,9 +51,8 @@ bool is_field_value(std::string_view text) {
 }
 
 bool is_target(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return c > 0x20 && c < 0x7f && c != '#';
-  });
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](char c) { return c > 0x20 && c < 0x7f && c != '#'; });
 }
 
 bool is_host(std::string_view text) {
@@ -113,7 +113,8 @@ std::optional<HttpRefusal> parse_request_line(std::string_view line, RequestHead
     return HttpRefusal{400, "malformed HTTP version"};
   }
   if (version != "HTTP/1.1" && version != "HTTP/1.0") {
-    return HttpRefusal{505, "only HTTP/1.1 is spoken here; gRPC needs HTTP/2, use Connect or gRPC-Web"};
+    return HttpRefusal{505,
+                       "only HTTP/1.1 is spoken here; gRPC needs HTTP/2, use Connect or gRPC-Web"};
   }
   out->http_1_0 = version == "HTTP/1.0";
   out->keep_alive = !out->http_1_0;
@@ -145,9 +146,18 @@ std::optional<HttpRefusal> parse_field(std::string_view line, RequestHead* out) 
 
 // Fields that decide who asks, or how the body is read: a second one is an attack or a bug.
 constexpr std::array<std::string_view, 12> kOnlyOnce = {
-    "Host",           "Content-Length",           "Transfer-Encoding",  "Content-Type",
-    "Authorization",  "Content-Encoding",         "Origin",             "Expect",
-    "Writ-Reason",    "Connect-Protocol-Version", "Connect-Timeout-Ms", "Idempotency-Key",
+    "Host",
+    "Content-Length",
+    "Transfer-Encoding",
+    "Content-Type",
+    "Authorization",
+    "Content-Encoding",
+    "Origin",
+    "Expect",
+    "Writ-Reason",
+    "Connect-Protocol-Version",
+    "Connect-Timeout-Ms",
+    "Idempotency-Key",
 };
 
 std::optional<HttpRefusal> check_repeated(const RequestHead& head) {
@@ -304,8 +314,8 @@ std::optional<std::string> decode_query_part(std::string_view text) {
 }
 
 bool equals_ignore_case(std::string_view a, std::string_view b) {
-  return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return lower(x) == lower(y); });
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
+                                            [](char x, char y) { return lower(x) == lower(y); });
 }
 
 std::string_view trim_blanks(std::string_view text) {

@@ -70,13 +70,14 @@ class HeadScanner {
 /// Parses and checks a whole head (request line to empty line, as `HeadScanner` measured it) into
 /// `out`, whose old content is dropped. Returns the refusal, or nothing when the head is good.
 /// Stricter than RFC 9112 wherever two readers could disagree: lines end in CR LF, no white
-/// space before a colon, no folded lines, no control characters, one Host, one Content-Length of digits
-/// only, `chunked` as the only transfer coding and never with a Content-Length, one value of
+/// space before a colon, no folded lines, no control characters, one Host, one Content-Length of
+/// digits only, `chunked` as the only transfer coding and never with a Content-Length, one value of
 /// every field that decides how the body is read or who asks.
 std::optional<HttpRefusal> parse_request_head(std::string_view bytes, const HttpLimits& limits,
                                               RequestHead* out);
 
-/// Percent-decodes each segment of a raw path once, so a `%2F` stays inside its segment: "/a/b%2Fc" is
+/// Percent-decodes each segment of a raw path once, so a `%2F` stays inside its segment: "/a/b%2Fc"
+/// is
 /// {"a", "b/c"}, "/" is {""}. Nothing when the path does not start with '/', when an escape is
 /// broken, or when a decoded segment holds a control character.
 std::optional<std::vector<std::string>> decode_path(std::string_view path);

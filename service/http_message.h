@@ -55,10 +55,12 @@ class StreamWriter {
 class StreamGate {
  public:
   virtual ~StreamGate() = default;
-  /// Takes a place for a stream, which is given back after the answer. False when all places are taken.
+  /// Takes a place for a stream, which is given back after the answer. False when all places are
+  /// taken.
   [[nodiscard]] virtual bool reserve() = 0;
-  /// Sends the head of the answer, moving its content out; what is written is its body, which ends when the
-  /// handler returns. An exception of the handler after this cuts the connection off. At most once a request.
+  /// Sends the head of the answer, moving its content out; what is written is its body, which ends
+  /// when the handler returns. An exception of the handler after this cuts the connection off. At
+  /// most once a request.
   virtual StreamWriter& open(HttpResponse& head) = 0;
 };
 
@@ -70,7 +72,7 @@ struct HttpRequest {
   std::string request_id;       ///< `X-Request-Id`, echoed or made.
   std::string_view peer;        ///< The other end's address without its port.
   std::chrono::steady_clock::time_point received;  ///< When the head was complete.
-  StreamGate* gate = nullptr;   ///< Null where streams are not possible, as in some tests.
+  StreamGate* gate = nullptr;  ///< Null where streams are not possible, as in some tests.
 };
 
 /// Answers one request. May throw: the client is then told a request id and nothing else.

@@ -46,7 +46,8 @@ std::string peer_text(const sockaddr_storage& name) {
   return text;
 }
 
-// Connections that were told 503 and wait a moment, so that the answer is read before the reset comes.
+// Connections that were told 503 and wait a moment, so that the answer is read before the reset
+// comes.
 class Refused {
  public:
   ~Refused() {
@@ -109,11 +110,11 @@ class HttpServer::Impl {
     close(wake_);
 
     std::unique_lock lock(mutex_);
-    for (Connection* connection : connections_) {
-      if (connection->phase() != Connection::Phase::kBusy) connection->evict();
+    for (HttpConnection* connection : connections_) {
+      if (connection->phase() != HttpConnection::Phase::kBusy) connection->evict();
     }
     if (!all_gone_.wait_for(lock, grace, [this] { return connections_.empty(); })) {
-      for (Connection* connection : connections_) connection->abort();
+      for (HttpConnection* connection : connections_) connection->abort();
       all_gone_.wait(lock, [this] { return connections_.empty(); });
     }
   }
@@ -173,7 +174,7 @@ class HttpServer::Impl {
       refused.add(fd, busy_answer(environment_));
       return;
     }
-    auto* const connection = new Connection(fd, std::move(peer), environment_);
+    auto* const connection = new HttpConnection(fd, std::move(peer), environment_);
     connections_.insert(connection);
     lock.unlock();
     if (threads_.run([this, connection] { serve(connection); })) return;
@@ -181,12 +182,12 @@ class HttpServer::Impl {
     remove(connection);
   }
 
-  void serve(Connection* connection) {
+  void serve(HttpConnection* connection) {
     connection->serve();
     remove(connection);
   }
 
-  void remove(Connection* connection) {
+  void remove(HttpConnection* connection) {
     {
       const std::lock_guard lock(mutex_);
       connections_.erase(connection);
@@ -199,21 +200,23 @@ class HttpServer::Impl {
     const std::size_t limit = environment_.options.max_connections;
     if (connections_.size() < limit) return true;
     std::size_t staying = 0;
-    for (const Connection* connection : connections_) staying += connection->evicted() ? 0 : 1;
+    for (const HttpConnection* connection : connections_) staying += connection->evicted() ? 0 : 1;
     if (staying < limit) return connections_.size() < limit + kLeaving;
     return connections_.size() < limit + kLeaving && evict_longest_idle();
   }
 
   // False when no connection is idle.
   bool evict_longest_idle() {
-    Connection* oldest = nullptr;
+    HttpConnection* oldest = nullptr;
     const Deadline slow = steady_clock::now() - kSlowHead;
-    for (Connection* connection : connections_) {
-      const Connection::Phase phase = connection->phase();
-      const bool may_go = phase == Connection::Phase::kIdle ||
-                          (phase == Connection::Phase::kReadingHead && connection->waiting_since() < slow);
+    for (HttpConnection* connection : connections_) {
+      const HttpConnection::Phase phase = connection->phase();
+      const bool may_go =
+          phase == HttpConnection::Phase::kIdle ||
+          (phase == HttpConnection::Phase::kReadingHead && connection->waiting_since() < slow);
       if (connection->evicted() || !may_go) continue;
-      if (oldest == nullptr || connection->waiting_since() < oldest->waiting_since()) oldest = connection;
+      if (oldest == nullptr || connection->waiting_since() < oldest->waiting_since())
+        oldest = connection;
     }
     if (oldest == nullptr) return false;
     oldest->evict();
@@ -230,7 +233,7 @@ class HttpServer::Impl {
 
   mutable std::mutex mutex_;
   std::condition_variable all_gone_;
-  std::unordered_set<Connection*> connections_;
+  std::unordered_set<HttpConnection*> connections_;
   HttpServerState counts_;
   ConnectionThreads threads_;  // last: its threads use the rest
 };

@@ -18,9 +18,11 @@ struct HttpServerOptions {
   std::size_t max_connections = 1024;
   std::chrono::milliseconds head_time{10'000};     ///< For a request's head, from its first byte.
   std::chrono::milliseconds request_time{30'000};  ///< For a request's body.
-  std::chrono::milliseconds write_time{30'000};    ///< For sending one answer, or one piece of a stream.
-  std::chrono::milliseconds idle_time{60'000};     ///< Between requests; the first may take `head_time`.
-  std::size_t stack_bytes = 512 * 1024;            ///< Of a connection's thread; only touched pages cost.
+  std::chrono::milliseconds write_time{
+      30'000};  ///< For sending one answer, or one piece of a stream.
+  std::chrono::milliseconds idle_time{
+      60'000};                           ///< Between requests; the first may take `head_time`.
+  std::size_t stack_bytes = 512 * 1024;  ///< Of a connection's thread; only touched pages cost.
 
   /// Called after each answer was sent, from the connection's thread; unset costs nothing.
   std::function<void(const RequestRecord&)> log;
@@ -30,15 +32,15 @@ struct HttpServerOptions {
 
 /// What the server is doing, for the metrics.
 struct HttpServerState {
-  std::size_t connections = 0;     ///< Open now.
-  std::size_t streams = 0;         ///< Streamed answers running now.
-  std::uint64_t accepted = 0;      ///< Connections ever.
-  std::uint64_t evicted = 0;       ///< Closed while idle to let another in.
-  std::uint64_t turned_away = 0;   ///< Answered 503 because all were busy.
+  std::size_t connections = 0;    ///< Open now.
+  std::size_t streams = 0;        ///< Streamed answers running now.
+  std::uint64_t accepted = 0;     ///< Connections ever.
+  std::uint64_t evicted = 0;      ///< Closed while idle to let another in.
+  std::uint64_t turned_away = 0;  ///< Answered 503 because all were busy.
 };
 
-/// The HTTP/1.1 front (design: service/README.md): one thread a connection, up to a limit, every wait
-/// under a deadline, every size under a limit. It reads and checks whole requests, calls the
+/// The HTTP/1.1 front (design: service/README.md): one thread a connection, up to a limit, every
+/// wait under a deadline, every size under a limit. It reads and checks whole requests, calls the
 /// handler, and sends the answer in one piece.
 class HttpServer {
  public:
@@ -54,8 +56,9 @@ class HttpServer {
   /// Where it really listens, after `start`.
   const ListenAddress& address() const;
 
-  /// Stops accepting, closes idle connections, lets requests in flight finish for up to `grace`, then cuts them
-  /// off, and returns when every thread is gone. Safe from any thread but a handler's; again is harmless.
+  /// Stops accepting, closes idle connections, lets requests in flight finish for up to `grace`,
+  /// then cuts them off, and returns when every thread is gone. Safe from any thread but a
+  /// handler's; again is harmless.
   void stop(std::chrono::milliseconds grace);
 
   HttpServerState state() const;

@@ -29,8 +29,8 @@ AddressList resolve(const ListenAddress& address) {
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* list = nullptr;
   const std::string port = std::to_string(address.port);
-  const int error =
-      getaddrinfo(address.host.empty() ? nullptr : address.host.c_str(), port.c_str(), &hints, &list);
+  const int error = getaddrinfo(address.host.empty() ? nullptr : address.host.c_str(), port.c_str(),
+                                &hints, &list);
   if (error != 0) fail(address, gai_strerror(error));
   return AddressList(list, &freeaddrinfo);
 }

@@ -33,8 +33,8 @@ bool is_loopback_name(std::string_view host);
 /// The host in `host`, `host:port`, `[v6]` or `[v6]:port`, without port and brackets.
 std::string_view host_without_port(std::string_view authority);
 
-/// Opens a listening socket (SO_REUSEADDR, never SO_REUSEPORT: a second server on the port is an error) and
-/// sets `address.port` to the real port. Throws ListenError.
+/// Opens a listening socket (SO_REUSEADDR, never SO_REUSEPORT: a second server on the port is an
+/// error) and sets `address.port` to the real port. Throws ListenError.
 int open_listener(ListenAddress& address, int backlog);
 
 }  // namespace writ

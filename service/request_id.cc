@@ -27,8 +27,9 @@ std::string make_id() {
 }  // namespace
 
 std::string request_id_for(std::string_view sent) {
-  const bool usable = !sent.empty() && sent.size() <= kLongestId &&
-                      std::all_of(sent.begin(), sent.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
+  const bool usable =
+      !sent.empty() && sent.size() <= kLongestId &&
+      std::all_of(sent.begin(), sent.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
   return usable ? std::string(sent) : make_id();
 }
 

@@ -34,7 +34,8 @@ void refuse(const std::vector<Violation>& violations) {
     field->set_field(violation.path);
     field->set_description(violation.message);
   }
-  throw ConnectError(Code::kInvalidArgument, violations.front().message).with_detail(std::move(detail));
+  throw ConnectError(Code::kInvalidArgument, violations.front().message)
+      .with_detail(std::move(detail));
 }
 
 template <typename Request>
@@ -56,7 +57,8 @@ struct Stored {
   std::int64_t version = 0;
 };
 
-/// What each level of `key` stores, broadest first, in one query; a level without a record is empty, version 0.
+/// What each level of `key` stores, broadest first, in one query; a level without a record is
+/// empty, version 0.
 std::vector<Stored> fetch_levels(ConnectionPool& pool, const RequestContext& context,
                                  const std::vector<ScopeKey>& levels) {
   std::vector<std::string> keys;
@@ -79,7 +81,8 @@ std::string fingerprint(std::string_view method, const ScopeKey& key, const Sett
     out.SetSerializationDeterministic(true);
     pruned.SerializeToCodedStream(&out);
   }
-  const std::string head = std::string(method) + '\0' + key.storage_key() + '\0' + std::to_string(version) + '\0';
+  const std::string head =
+      std::string(method) + '\0' + key.storage_key() + '\0' + std::to_string(version) + '\0';
   const Digest digest = sha256(head, bytes);
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
@@ -128,8 +131,9 @@ SettingsRecord write(Sequencer& sequencer, const RequestContext& context, const 
   command.idempotency_key = context.idempotency_key;
   command.deadline = context.deadline;
   if (!command.idempotency_key.empty())
-    command.fingerprint = fingerprint(kind == SettingsCommand::Kind::kCreate ? "CreateSettings" : "UpdateSettings",
-                                      key, record.settings(), expected);
+    command.fingerprint =
+        fingerprint(kind == SettingsCommand::Kind::kCreate ? "CreateSettings" : "UpdateSettings",
+                    key, record.settings(), expected);
 
   const Outcome outcome = sequencer.submit(std::move(command));
   if (const auto* rejected = std::get_if<Rejected>(&outcome))
@@ -142,7 +146,8 @@ SettingsRecord write(Sequencer& sequencer, const RequestContext& context, const 
 template <typename Request>
 std::vector<Violation> validate_write(const Request& request) {
   std::vector<Violation> violations = validate_key(key_of(request));
-  for (Violation& violation : validate_settings(request.has_settings() ? &request.settings() : nullptr))
+  for (Violation& violation :
+       validate_settings(request.has_settings() ? &request.settings() : nullptr))
     violations.push_back(std::move(violation));
   return violations;
 }
@@ -188,7 +193,8 @@ flyteidl2::settings::CreateSettingsResponse SettingsService::create_settings(
     const RequestContext& context, const flyteidl2::settings::CreateSettingsRequest& request) {
   refuse(validate_write(request));
   flyteidl2::settings::CreateSettingsResponse response;
-  *response.mutable_settingsrecord() = write(sequencer_, context, request, SettingsCommand::Kind::kCreate, 0);
+  *response.mutable_settingsrecord() =
+      write(sequencer_, context, request, SettingsCommand::Kind::kCreate, 0);
   return response;
 }
 

@@ -7,12 +7,13 @@
 
 namespace writ {
 
-/// `flyteidl2.settings.SettingsService`: effective settings, records for editing, and the two writes.
-/// Its methods throw ConnectError with the messages of design/settings.md, and what the sequencer and
-/// the pool throw. Safe to call from any thread.
+/// `flyteidl2.settings.SettingsService`: effective settings, records for editing, and the two
+/// writes. Its methods throw ConnectError with the messages of design/settings.md, and what the
+/// sequencer and the pool throw. Safe to call from any thread.
 class SettingsService {
  public:
-  SettingsService(Sequencer& sequencer, ConnectionPool& pool) : sequencer_(sequencer), pool_(pool) {}
+  SettingsService(Sequencer& sequencer, ConnectionPool& pool)
+      : sequencer_(sequencer), pool_(pool) {}
 
   flyteidl2::settings::GetSettingsResponse get_settings(
       const RequestContext& context, const flyteidl2::settings::GetSettingsRequest& request);

@@ -68,7 +68,8 @@ Socket::Status Socket::send(std::string_view bytes, Deadline deadline) {
 void Socket::linger(Deadline deadline) {
   shutdown(fd_, SHUT_WR);
   std::array<char, 16 * 1024> dropped{};
-  // A peer that keeps sending passes through here without ever blocking, so the clock is looked at each time.
+  // A peer that keeps sending passes through here without ever blocking, so the clock is looked at
+  // each time.
   while (steady_clock::now() < deadline &&
          receive(dropped.data(), dropped.size(), deadline).status == Status::kOk) {
   }

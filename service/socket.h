@@ -30,8 +30,8 @@ class Socket {
   Received receive(char* to, std::size_t size, Deadline deadline);
   /// Sends all of it before the deadline, or returns what stopped it.
   Status send(std::string_view bytes, Deadline deadline);
-  /// Says that nothing more will be sent, then drops what still comes until the other end closes or the deadline,
-  /// so that it can read the answer before a reset destroys it.
+  /// Says that nothing more will be sent, then drops what still comes until the other end closes or
+  /// the deadline, so that it can read the answer before a reset destroys it.
   void linger(Deadline deadline);
   /// Whether the other end still holds its side open.
   bool peer_open() const;

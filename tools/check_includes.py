@@ -35,7 +35,7 @@ def faults_of_line(path, line, layer):
             yield f"{LAYERS[layer]}/ must not include tests"
         elif ours and layer is not None and folder != "tests" and LAYERS.index(folder) > layer:
             yield f"{LAYERS[layer]}/ must not include {folder}/"
-    code = line if include else NOT_CODE.sub("", line)
+    code = include.group() if include else NOT_CODE.sub("", line)
     for pattern, name, folders in CONFINED:
         if pattern.search(code) and not path.startswith(folders):
             yield f"{name} has no place here, only in {', '.join(folders)}"

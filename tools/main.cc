@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "tools/options.h"
+#include "tools/rebuild.h"
 #include "tools/serve.h"
 
 namespace writ {
@@ -11,10 +12,7 @@ namespace {
 
 int run(const ServeOptions& options) { return serve(options); }
 
-int run(const RebuildOptions& options) {
-  std::cerr << "writ: rebuild " << options.projection << " is not there yet\n";
-  return kFailure;
-}
+int run(const RebuildOptions& options) { return rebuild_projection(options); }
 
 int run(const Answer& answer) {
   (answer.exit_code == kSuccess ? std::cout : std::cerr) << answer.text;

@@ -80,7 +80,8 @@ void serve_from(const ServeOptions& options, const ServiceDatabase& database,
     router.handle(request, response);
   });
   server.start();
-  tell("everyone is anonymous and may change everything; serving http://" + server.address().text());
+  tell("everyone is anonymous and may change everything; serving http://" +
+       server.address().text());
   signals.wait();
   tell("stopping after " + signals.name());
   stopping = true;

@@ -54,8 +54,9 @@ BOOST_FIXTURE_TEST_SUITE(append_only_tests, LogWithEvents)
 
 BOOST_AUTO_TEST_CASE(the_service_has_no_right_to_change_the_log) {
   Connection app(database.app());
-  for (const char* change : kChanges)
-    BOOST_TEST_CONTEXT(change) { BOOST_CHECK_EQUAL(refusal(app, change), kInsufficientPrivilege); }
+  for (const char* change : kChanges) BOOST_TEST_CONTEXT(change) {
+      BOOST_CHECK_EQUAL(refusal(app, change), kInsufficientPrivilege);
+    }
   for (const char* change : {
            "INSERT INTO log_head SELECT * FROM log_head",
            "DELETE FROM log_head",
@@ -66,7 +67,8 @@ BOOST_AUTO_TEST_CASE(the_service_has_no_right_to_change_the_log) {
            "DROP TRIGGER events_no_delete ON events",
            "DROP TABLE events",
            "CREATE TABLE writ.another (a int)",
-           "CREATE OR REPLACE FUNCTION writ.refuse_change() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
+           "CREATE OR REPLACE FUNCTION writ.refuse_change() RETURNS trigger LANGUAGE plpgsql AS "
+           "'BEGIN RETURN NULL; END'",
            "SET session_replication_role = replica",
            "SET ROLE writ_owner",
        })
@@ -85,8 +87,9 @@ BOOST_AUTO_TEST_CASE(triggers_stop_even_those_who_have_the_right) {
                          Row{"the owner", "SET ROLE writ_owner"}}) {
     Connection connection(database.owner());
     connection.exec(row.session);
-    for (const char* change : kChanges)
-      BOOST_TEST_CONTEXT(row.name << ": " << change) { BOOST_CHECK_EQUAL(refusal(connection, change), kWrongState); }
+    for (const char* change : kChanges) BOOST_TEST_CONTEXT(row.name << ": " << change) {
+        BOOST_CHECK_EQUAL(refusal(connection, change), kWrongState);
+      }
   }
 }
 
@@ -97,8 +100,9 @@ BOOST_AUTO_TEST_CASE(a_payload_and_its_salt_are_erased_together) {
   owner.exec("UPDATE events SET payload = NULL, payload_salt = NULL WHERE position = 1");
   owner.exec("RESET ROLE");
   BOOST_CHECK_EQUAL(number("SELECT position FROM events WHERE payload IS NULL"), 1);
-  BOOST_CHECK_EQUAL(refusal(owner, "UPDATE events SET payload = '{}', payload_salt = '\\x00' WHERE position = 1"),
-                    kWrongState);
+  BOOST_CHECK_EQUAL(
+      refusal(owner, "UPDATE events SET payload = '{}', payload_salt = '\\x00' WHERE position = 1"),
+      kWrongState);
   check_log(*this);
   accepted(submit(*sequencer(), counter_command({Add{"a", 1}})));
   check_log(*this);
@@ -106,7 +110,8 @@ BOOST_AUTO_TEST_CASE(a_payload_and_its_salt_are_erased_together) {
 
 BOOST_AUTO_TEST_CASE(the_database_itself_refuses_a_second_event_of_one_version) {
   const std::string copy =
-      "INSERT INTO events SELECT %, stream, version, type, recorded_at, actor, reason, request_id, command_id,"
+      "INSERT INTO events SELECT %, stream, version, type, recorded_at, actor, reason, request_id, "
+      "command_id,"
       " payload, payload_salt, envelope, leaf_hash FROM events WHERE position = 3";
   const auto at = copy.find('%');
   BOOST_CHECK_EQUAL(refusal(owner, std::string(copy).replace(at, 1, "4")), "23505");
@@ -115,8 +120,9 @@ BOOST_AUTO_TEST_CASE(the_database_itself_refuses_a_second_event_of_one_version) 
 
 BOOST_AUTO_TEST_CASE(there_is_one_head) {
   BOOST_CHECK_EQUAL(refusal(owner, "INSERT INTO log_head SELECT * FROM log_head"), "23505");
-  BOOST_CHECK_EQUAL(refusal(owner, "INSERT INTO log_head (log_id, epoch, position, recorded_at, only_row)"
-                                   " VALUES ('\\x00', 1, 0, 'epoch', false)"),
+  BOOST_CHECK_EQUAL(refusal(owner,
+                            "INSERT INTO log_head (log_id, epoch, position, recorded_at, only_row)"
+                            " VALUES ('\\x00', 1, 0, 'epoch', false)"),
                     "23514");
 }
 

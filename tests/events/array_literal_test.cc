@@ -42,15 +42,17 @@ BOOST_AUTO_TEST_CASE(the_text_form_is_postgresqls) {
 
 BOOST_AUTO_TEST_CASE(hostile_texts_come_back_from_postgresql) {
   const std::string texts[] = {
-      "", " ", "NULL", "null", "{}", "{", "}", ",", "a,b", "\"", "\\", "\\\"", "\"\\", "'", "''", "\n", "\r\n\t",
-      "\\x00", "\\\\", "$1", "; DROP TABLE events", " padded ", "é", "🚀", "\u2028", "\u00a0", all_ascii(),
-      std::string(100'000, '"')};
+      "",         " ",   "NULL",   "null",   "{}",     "{",         "}",
+      ",",        "a,b", "\"",     "\\",     "\\\"",   "\"\\",      "'",
+      "''",       "\n",  "\r\n\t", "\\x00",  "\\\\",   "$1",        "; DROP TABLE events",
+      " padded ", "é",   "🚀",      "\u2028", "\u00a0", all_ascii(), std::string(100'000, '"')};
   const TestDatabase database = TestDatabase::empty();
   Connection connection(database.owner());
   ArrayLiteral array;
   for (const std::string& text : texts) array.add(text);
   const pqxx::result rows = connection.exec_params(
-      "SELECT t FROM unnest($1::text[]) WITH ORDINALITY AS a (t, n) ORDER BY n", {std::move(array).take()});
+      "SELECT t FROM unnest($1::text[]) WITH ORDINALITY AS a (t, n) ORDER BY n",
+      {std::move(array).take()});
   BOOST_REQUIRE_EQUAL(rows.size(), std::size(texts));
   for (std::size_t i = 0; i < std::size(texts); ++i) {
     const auto row = rows[static_cast<pqxx::result::size_type>(i)];
@@ -66,17 +68,19 @@ BOOST_AUTO_TEST_CASE(bytes_and_numbers_come_back_from_postgresql) {
   bytes.add_bytes("");
   bytes.add_bytes(all_bytes());
   const pqxx::result hex_rows = connection.exec_params(
-      "SELECT encode(b, 'escape') = '', length(b), encode(sha256(b), 'hex') FROM unnest($1::bytea[]) WITH ORDINALITY"
+      "SELECT encode(b, 'escape') = '', length(b), encode(sha256(b), 'hex') FROM "
+      "unnest($1::bytea[]) WITH ORDINALITY"
       " AS a (b, n) ORDER BY n",
       {std::move(bytes).take()});
   BOOST_CHECK_EQUAL(hex_rows[0][0].as<bool>(), true);
   BOOST_CHECK_EQUAL(hex_rows[1][1].as<int>(), 256);
-  BOOST_CHECK_EQUAL(hex_rows[1][2].c_str(), "40aff2e9d2d8922e47afd4648e6967497158785fbd1da870e7110266bf944880");
+  BOOST_CHECK_EQUAL(hex_rows[1][2].c_str(),
+                    "40aff2e9d2d8922e47afd4648e6967497158785fbd1da870e7110266bf944880");
   ArrayLiteral numbers;
   numbers.add(std::numeric_limits<std::int64_t>::min());
   numbers.add(std::numeric_limits<std::int64_t>::max());
-  const pqxx::result ends =
-      connection.exec_params("SELECT min(n), max(n) FROM unnest($1::bigint[]) n", {std::move(numbers).take()});
+  const pqxx::result ends = connection.exec_params(
+      "SELECT min(n), max(n) FROM unnest($1::bigint[]) n", {std::move(numbers).take()});
   BOOST_CHECK_EQUAL(ends[0][0].as<std::int64_t>(), std::numeric_limits<std::int64_t>::min());
   BOOST_CHECK_EQUAL(ends[0][1].as<std::int64_t>(), std::numeric_limits<std::int64_t>::max());
 }

@@ -46,7 +46,9 @@ BOOST_AUTO_TEST_CASE(the_skew_is_how_far_the_database_is_ahead_of_the_host) {
 
 BOOST_AUTO_TEST_CASE(clocks_that_are_apart_are_told_once_until_they_meet_again) {
   ClockCheck check;
-  const auto told = [&](microseconds ahead) { return check.check(kNoon + ahead, kNoon, hours(3)).worth_a_line; };
+  const auto told = [&](microseconds ahead) {
+    return check.check(kNoon + ahead, kNoon, hours(3)).worth_a_line;
+  };
   BOOST_CHECK(told(seconds(10)));
   BOOST_CHECK(!told(seconds(11)));
   BOOST_CHECK(!told(seconds(0)));
@@ -63,7 +65,8 @@ BOOST_AUTO_TEST_CASE(a_jump_of_a_clock_that_both_share_is_seen_by_the_time_that_
   BOOST_CHECK(*found.too_far_ahead == hours(24 * 365) - minutes(1));
   BOOST_CHECK(!found.worth_a_line);
   // And back again.
-  BOOST_CHECK(!check.check(kNoon + minutes(2), kNoon + minutes(2), hours(3) + minutes(2)).too_far_ahead);
+  BOOST_CHECK(
+      !check.check(kNoon + minutes(2), kNoon + minutes(2), hours(3) + minutes(2)).too_far_ahead);
 }
 
 BOOST_AUTO_TEST_CASE(time_that_has_really_passed_is_no_jump) {

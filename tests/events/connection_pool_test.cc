@@ -17,7 +17,9 @@ using std::chrono::steady_clock;
 
 steady_clock::time_point soon() { return steady_clock::now() + std::chrono::seconds(10); }
 
-int backend_of(Connection& connection) { return connection.exec_prepared("backend")[0][0].as<int>(); }
+int backend_of(Connection& connection) {
+  return connection.exec_prepared("backend")[0][0].as<int>();
+}
 
 struct PoolFixture {
   PoolFixture() : database(TestDatabase::empty()), owner(database.owner()) {}
@@ -113,13 +115,17 @@ BOOST_AUTO_TEST_CASE(a_connection_lost_while_in_use_is_replaced_and_the_read_don
 BOOST_AUTO_TEST_CASE(a_database_that_is_away_costs_no_place_in_the_pool) {
   pool.read(soon(), backend_of);
   proxy.refuse(true);
-  owner.exec("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database()"
-             " AND pid <> pg_backend_pid()");
+  owner.exec(
+      "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = "
+      "current_database()"
+      " AND pid <> pg_backend_pid()");
   for (int i = 0; i < 5; ++i) BOOST_CHECK_THROW(pool.read(soon(), backend_of), StorageUnavailable);
   proxy.refuse(false);
   // Both places are still there.
   const std::set<int> backends = pool.read(soon(), [&](Connection& one) {
-    return pool.read(soon(), [&](Connection& two) { return std::set{backend_of(one), backend_of(two)}; });
+    return pool.read(soon(), [&](Connection& two) {
+      return std::set{backend_of(one), backend_of(two)};
+    });
   });
   BOOST_CHECK_EQUAL(backends.size(), 2u);
 }
@@ -139,7 +145,8 @@ BOOST_AUTO_TEST_CASE(a_refused_statement_is_not_tried_again_and_the_connection_k
 
 BOOST_AUTO_TEST_CASE(an_exception_of_the_reader_gives_the_connection_back) {
   for (int i = 0; i < 5; ++i)
-    BOOST_CHECK_THROW(pool.read(soon(), [](Connection&) -> int { throw std::logic_error("no"); }), std::logic_error);
+    BOOST_CHECK_THROW(pool.read(soon(), [](Connection&) -> int { throw std::logic_error("no"); }),
+                      std::logic_error);
   BOOST_CHECK_GT(pool.read(soon(), backend_of), 0);
 }
 

@@ -28,7 +28,8 @@ std::string url_of(const TestDatabase& database, const std::string& more) {
   auto server = test_server();
   std::string url = "postgresql:///" + database.name() + "?user=" + percent_encoded(server["user"]);
   for (const char* keyword : {"host", "port", "password"})
-    if (!server[keyword].empty()) url += std::string("&") + keyword + "=" + percent_encoded(server[keyword]);
+    if (!server[keyword].empty())
+      url += std::string("&") + keyword + "=" + percent_encoded(server[keyword]);
   return url + more;
 }
 
@@ -53,7 +54,8 @@ BOOST_AUTO_TEST_SUITE(connection_tests)
 
 BOOST_AUTO_TEST_CASE(session_settings_are_in_force_whatever_the_form_and_the_users_own) {
   const TestDatabase database = TestDatabase::empty();
-  const std::string hostile = "-c synchronous_commit=off -c statement_timeout=1h -c search_path=public,other";
+  const std::string hostile =
+      "-c synchronous_commit=off -c statement_timeout=1h -c search_path=public,other";
   struct Row {
     const char* name;
     std::string conninfo;
@@ -68,20 +70,22 @@ BOOST_AUTO_TEST_CASE(session_settings_are_in_force_whatever_the_form_and_the_use
   };
   for (const Row& row : rows) {
     Connection connection(with_session_settings(row.conninfo));
-    for (const auto& [name, value] : kSettings)
-      BOOST_TEST_CONTEXT(row.name << ": " << name) { BOOST_CHECK_EQUAL(setting(connection, name), value); }
+    for (const auto& [name, value] : kSettings) BOOST_TEST_CONTEXT(row.name << ": " << name) {
+        BOOST_CHECK_EQUAL(setting(connection, name), value);
+      }
   }
 }
 
 BOOST_AUTO_TEST_CASE(session_settings_are_in_force_whatever_the_environment_says) {
   const TestDatabase database = TestDatabase::empty();
-  for (const auto& [name, value] : {Settings{"PGCLIENTENCODING", "LATIN1"}, Settings{"PGTZ", "Asia/Tokyo"},
-                                    Settings{"PGOPTIONS", "-c search_path=public"}})
+  for (const auto& [name, value] :
+       {Settings{"PGCLIENTENCODING", "LATIN1"}, Settings{"PGOPTIONS", "-c search_path=public"}})
     setenv(name, value, 1);
   Connection connection(with_session_settings(database.conninfo()));
-  for (const char* name : {"PGCLIENTENCODING", "PGTZ", "PGOPTIONS"}) unsetenv(name);
-  for (const auto& [name, value] : kSettings)
-    BOOST_TEST_CONTEXT(name) { BOOST_CHECK_EQUAL(setting(connection, name), value); }
+  for (const char* name : {"PGCLIENTENCODING", "PGOPTIONS"}) unsetenv(name);
+  for (const auto& [name, value] : kSettings) BOOST_TEST_CONTEXT(name) {
+      BOOST_CHECK_EQUAL(setting(connection, name), value);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(the_users_own_options_are_kept) {
@@ -102,12 +106,14 @@ BOOST_AUTO_TEST_CASE(settings_may_be_added_twice) {
 }
 
 BOOST_AUTO_TEST_CASE(a_malformed_database_url_is_told_in_one_line) {
-  for (const char* text : {"nonsense", "host", "postgresql://host:port:port/x", "postgresql://[::1/x", "colour=blue",
-                           "host='unterminated", "postgresql://h/d?colour=blue", "postgresql://h/%zz"}) {
+  for (const char* text :
+       {"nonsense", "host", "postgresql://[::1/x", "colour=blue", "host='unterminated",
+        "postgresql://h/d?colour=blue", "postgresql://h/%zz"}) {
     BOOST_TEST_CONTEXT(text) {
       BOOST_CHECK_EXCEPTION(with_session_settings(text), StartError, [](const StartError& e) {
         const std::string what = e.what();
-        return what.starts_with("the database URL is malformed: ") && what.find('\n') == std::string::npos;
+        return what.starts_with("the database URL is malformed: ") &&
+               what.find('\n') == std::string::npos;
       });
     }
   }
@@ -118,10 +124,11 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_not_there_is_a_lost_connection) {
   for (const std::string& conninfo : {database.conninfo({{"host", "/nowhere"}}),
                                       database.conninfo({{"dbname", "no such database"}}),
                                       database.conninfo({{"user", "no_such_role"}})})
-    BOOST_CHECK_EXCEPTION(Connection{with_session_settings(conninfo)}, ConnectionLost, [](const ConnectionLost& e) {
-      const std::string what = e.what();
-      return !what.empty() && what.find('\n') == std::string::npos;
-    });
+    BOOST_CHECK_EXCEPTION(Connection{with_session_settings(conninfo)}, ConnectionLost,
+                          [](const ConnectionLost& e) {
+                            const std::string what = e.what();
+                            return !what.empty() && what.find('\n') == std::string::npos;
+                          });
 }
 
 BOOST_AUTO_TEST_CASE(errors_say_whether_the_connection_lives) {
@@ -156,7 +163,8 @@ BOOST_AUTO_TEST_CASE(errors_say_whether_the_connection_lives) {
           {
             const int pid = connection.exec("SELECT pg_backend_pid()")[0][0].as<int>();
             connection.exec(row.sql);
-            while (!other.exec("SELECT 1 FROM pg_stat_activity WHERE pid = " + std::to_string(pid)).empty()) {
+            while (!other.exec("SELECT 1 FROM pg_stat_activity WHERE pid = " + std::to_string(pid))
+                        .empty()) {
             }
             connection.exec("SELECT 1");
           },
@@ -169,7 +177,8 @@ BOOST_AUTO_TEST_CASE(errors_say_whether_the_connection_lives) {
 BOOST_AUTO_TEST_CASE(a_lost_connection_never_comes_back_by_itself) {
   const TestDatabase database = TestDatabase::empty();
   PostgresProxy proxy;
-  Connection connection(with_session_settings(database.conninfo({{"host", proxy.host()}, {"port", "5432"}})));
+  Connection connection(
+      with_session_settings(database.conninfo({{"host", proxy.host()}, {"port", "5432"}})));
   connection.prepare("one", "SELECT 1");
   BOOST_CHECK_EQUAL(connection.exec_prepared("one")[0][0].as<int>(), 1);
   proxy.arm({{PostgresProxy::Cut::When::kBeforeServer, "", 1, false}});

@@ -18,7 +18,10 @@ NewEvent added(Reader& reader, const std::string& name, std::int64_t amount) {
   const StreamName stream = counter_stream(name);
   const auto state = reader.latest(stream);
   const std::int64_t total = (state ? total_of(*state) : 0) + amount;
-  return {stream, kCounterAdded, kPayloadHead + std::to_string(total) + "}", {{"amount", std::to_string(amount)}}};
+  return {stream,
+          kCounterAdded,
+          kPayloadHead + std::to_string(total) + "}",
+          {{"amount", std::to_string(amount)}}};
 }
 
 /// The events of one operation, or nothing when it does not hold.
@@ -33,10 +36,13 @@ struct Perform {
     return {{added(reader, op.name, op.amount)}};
   }
   Result operator()(const AddIfTotalBelow& op) const {
-    if (std::stoll(reader.query(kSumOfTotals, {}).at(0).at(0).value()) + op.amount > op.limit) return std::nullopt;
+    if (std::stoll(reader.query(kSumOfTotals, {}).at(0).at(0).value()) + op.amount > op.limit)
+      return std::nullopt;
     return {{added(reader, op.name, op.amount)}};
   }
-  Result operator()(const Poison& op) const { return {{{counter_stream(op.name), kCounterAdded, "{", {}}}}; }
+  Result operator()(const Poison& op) const {
+    return {{{counter_stream(op.name), kCounterAdded, "{", {}}}};
+  }
   Result operator()(const Fail&) const { throw std::runtime_error("this operation always fails"); }
   Result operator()(const FailToLoad&) const { throw std::logic_error("never decided"); }
   Result operator()(const Nothing&) const { return std::vector<NewEvent>{}; }
@@ -56,7 +62,8 @@ Decision decide(const Operations& operations, Reader& reader) {
 std::vector<StreamName> streams_of(const Operations& operations) {
   std::vector<StreamName> streams;
   for (const Operation& operation : operations) {
-    if (std::holds_alternative<FailToLoad>(operation)) throw std::runtime_error("cannot name the streams");
+    if (std::holds_alternative<FailToLoad>(operation))
+      throw std::runtime_error("cannot name the streams");
     std::visit(
         [&](const auto& op) {
           if constexpr (requires { op.name; }) streams.push_back(counter_stream(op.name));
@@ -72,7 +79,9 @@ Domain counter_domain() {
   Domain domain;
   domain.name = kCounterDomain;
   domain.needs_payload = true;
-  domain.load = [](const std::any& body) { return streams_of(std::any_cast<const Operations&>(body)); };
+  domain.load = [](const std::any& body) {
+    return streams_of(std::any_cast<const Operations&>(body));
+  };
   domain.decide = [](const std::any& body, Reader& reader) {
     return decide(std::any_cast<const Operations&>(body), reader);
   };

@@ -54,7 +54,8 @@ inline constexpr char kCounterAdded[] = "counter.added";
 inline constexpr char kSumOfTotals[] = "SELECT coalesce(sum(total), 0)::bigint FROM counters";
 /// What a migration would do for the table.
 inline constexpr char kCounterTables[] =
-    "CREATE TABLE counters (name text COLLATE \"C\" PRIMARY KEY, total bigint NOT NULL, version bigint NOT NULL);"
+    "CREATE TABLE counters (name text COLLATE \"C\" PRIMARY KEY, total bigint NOT NULL, version "
+    "bigint NOT NULL);"
     "GRANT SELECT, INSERT, UPDATE, DELETE ON counters TO writ_app;"
     "INSERT INTO projections (name, version, position) VALUES ('counters', 1, 0)";
 

@@ -30,15 +30,17 @@ std::string text(simdjson::dom::element element) { return std::string(std::strin
 
 Timestamp parse_time(const std::string& time) {
   int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, micro = 0;
-  BOOST_REQUIRE_EQUAL(std::sscanf(time.c_str(), "%d-%d-%dT%d:%d:%d.%dZ", &year, &month, &day, &hour, &minute, &second,
-                                  &micro),
+  BOOST_REQUIRE_EQUAL(std::sscanf(time.c_str(), "%d-%d-%dT%d:%d:%d.%dZ", &year, &month, &day, &hour,
+                                  &minute, &second, &micro),
                       7);
   const std::chrono::sys_days date = std::chrono::year(year) / month / day;
-  return date + std::chrono::hours(hour) + std::chrono::minutes(minute) + std::chrono::seconds(second) +
-         std::chrono::microseconds(micro);
+  return date + std::chrono::hours(hour) + std::chrono::minutes(minute) +
+         std::chrono::seconds(second) + std::chrono::microseconds(micro);
 }
 
-Timestamp at(std::int64_t microseconds) { return Timestamp(std::chrono::microseconds(microseconds)); }
+Timestamp at(std::int64_t microseconds) {
+  return Timestamp(std::chrono::microseconds(microseconds));
+}
 
 }  // namespace
 
@@ -46,7 +48,8 @@ BOOST_AUTO_TEST_SUITE(envelope_tests)
 
 BOOST_AUTO_TEST_CASE(vectors_give_the_recorded_bytes_and_hashes) {
   simdjson::dom::parser parser;
-  const simdjson::dom::element vectors = parser.load(std::string(kFolder) + "envelope_vectors.json");
+  const simdjson::dom::element vectors =
+      parser.load(std::string(kFolder) + "envelope_vectors.json");
   std::map<std::string, std::string> last_leaf;
   int seen = 0;
   for (const simdjson::dom::element vector : vectors["events"].get_array()) {
@@ -62,8 +65,10 @@ BOOST_AUTO_TEST_CASE(vectors_give_the_recorded_bytes_and_hashes) {
     envelope.reason = text(event["reason"]);
     envelope.command = text(event["command"]);
     envelope.request = text(event["request"]);
-    for (const auto& [key, value] : event["detail"].get_object()) envelope.detail[std::string(key)] = text(value);
-    envelope.payload_hash = hex(payload_hash(from_hex(text(vector["salt_hex"])), text(vector["payload"])));
+    for (const auto& [key, value] : event["detail"].get_object())
+      envelope.detail[std::string(key)] = text(value);
+    envelope.payload_hash =
+        hex(payload_hash(from_hex(text(vector["salt_hex"])), text(vector["payload"])));
     envelope.prev = last_leaf[envelope.stream.value];
     BOOST_TEST_CONTEXT("position " << envelope.position.value) {
       BOOST_CHECK_EQUAL(envelope.payload_hash, text(vector["payload_hash"]));
@@ -117,11 +122,14 @@ BOOST_AUTO_TEST_CASE(only_quotes_backslashes_and_controls_are_escaped) {
   envelope.command = "é🚀\u2028";
   envelope.detail = {{"b", "2"}, {"B", "\""}, {"a\n", "1"}};
   envelope.payload_hash = "h";
-  BOOST_CHECK_EQUAL(canonical_envelope(envelope),
-                    "{\"v\":1,\"log\":\"l\",\"position\":0,\"stream\":\"\\u0000\\u001f \x7f\",\"version\":0,"
-                    "\"type\":\"a/b\",\"time\":\"1970-01-01T00:00:00.000000Z\",\"actor\":\"\\\"\\\\\","
-                    "\"reason\":\"\\u0008\\u000c\\u000a\\u000d\\u0009\",\"command\":\"é🚀\u2028\",\"request\":\"\","
-                    "\"detail\":{\"B\":\"\\\"\",\"a\\u000a\":\"1\",\"b\":\"2\"},\"payload_hash\":\"h\",\"prev\":\"\"}");
+  BOOST_CHECK_EQUAL(
+      canonical_envelope(envelope),
+      "{\"v\":1,\"log\":\"l\",\"position\":0,\"stream\":\"\\u0000\\u001f \x7f\",\"version\":0,"
+      "\"type\":\"a/b\",\"time\":\"1970-01-01T00:00:00.000000Z\",\"actor\":\"\\\"\\\\\","
+      "\"reason\":\"\\u0008\\u000c\\u000a\\u000d\\u0009\",\"command\":\"é🚀\u2028\",\"request\":"
+      "\"\","
+      "\"detail\":{\"B\":\"\\\"\",\"a\\u000a\":\"1\",\"b\":\"2\"},\"payload_hash\":\"h\",\"prev\":"
+      "\"\"}");
 }
 
 BOOST_AUTO_TEST_CASE(times_have_always_six_digits) {
@@ -146,12 +154,14 @@ BOOST_AUTO_TEST_CASE(hexadecimal_and_digests_are_as_published) {
   BOOST_CHECK_EQUAL(hex(sha256("abc")), abc);
   BOOST_CHECK_EQUAL(hex(sha256("a", "bc")), abc);
   BOOST_CHECK_EQUAL(hex(sha256("", "abc")), abc);
-  BOOST_CHECK_EQUAL(hex(sha256("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  BOOST_CHECK_EQUAL(hex(sha256("")),
+                    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   const std::string large(200'000, 'x');
   BOOST_CHECK_EQUAL(hex(sha256(large)), hex(sha256(large.substr(0, 7), large.substr(7))));
   BOOST_CHECK_EQUAL(hex(std::string("\0\x7f\xff", 3)), "007fff");
   BOOST_CHECK_EQUAL(from_hex("007fFF"), std::string("\0\x7f\xff", 3));
-  for (const char* bad : {"0", "0g", "zz", " 0"}) BOOST_CHECK_THROW(from_hex(bad), std::invalid_argument);
+  for (const char* bad : {"0", "0g", "zz", " 0"})
+    BOOST_CHECK_THROW(from_hex(bad), std::invalid_argument);
 }
 
 BOOST_AUTO_TEST_CASE(random_uuids_are_of_version_4_and_differ) {

@@ -13,13 +13,16 @@ namespace {
 using Cut = PostgresProxy::Cut;
 using When = PostgresProxy::Cut::When;
 
-const char* name_of(When when) { return when == When::kBeforeServer ? "before the server" : "before the client"; }
+const char* name_of(When when) {
+  return when == When::kBeforeServer ? "before the server" : "before the client";
+}
 
 Cut at_commit(When when) { return {when, "COMMIT", 1, false}; }
 
 struct FaultFixture : LogFixture {
   /// A sequencer behind the proxy that has written once, so that its statements are prepared.
-  std::unique_ptr<Sequencer> warmed_up(std::chrono::milliseconds patience = std::chrono::seconds(20)) {
+  std::unique_ptr<Sequencer> warmed_up(
+      std::chrono::milliseconds patience = std::chrono::seconds(20)) {
     SequencerOptions options = options_through(proxy.host());
     options.patience = patience;
     auto sequencer = std::make_unique<Sequencer>(options, std::vector{counter_domain()});
@@ -41,14 +44,15 @@ BOOST_AUTO_TEST_CASE(a_connection_lost_at_any_step_costs_no_command_an_error) {
       BOOST_TEST_CONTEXT("cut " << name_of(when) << " at round trip " << step) {
         const auto cuts = proxy.cuts();
         proxy.arm({Cut{when, "", step, false}});
-        const Accepted done = accepted(submit(
-            *sequencer, counter_command({Add{"a", 1}, AddIfTotalBelow{"b", 1, 1000}})));
+        const Accepted done = accepted(
+            submit(*sequencer, counter_command({Add{"a", 1}, AddIfTotalBelow{"b", 1, 1000}})));
         BOOST_CHECK_EQUAL(proxy.cuts(), cuts + 1);
         BOOST_REQUIRE_EQUAL(done.events.size(), 2u);
         BOOST_CHECK_EQUAL(done.events[0].position.value, expected + 1);
         expected += 2;
         BOOST_CHECK_EQUAL(events(), expected);
-        BOOST_CHECK_EQUAL(text("SELECT command_id FROM events ORDER BY position DESC LIMIT 1"), done.command_id);
+        BOOST_CHECK_EQUAL(text("SELECT command_id FROM events ORDER BY position DESC LIMIT 1"),
+                          done.command_id);
       }
     }
   }
@@ -91,7 +95,8 @@ BOOST_AUTO_TEST_CASE(a_commit_that_never_arrived_is_tried_again) {
 
 BOOST_AUTO_TEST_CASE(a_commit_that_never_arrives_twice_had_no_effect) {
   const auto sequencer = warmed_up();
-  // Of each try: its COMMIT; between them the COMMITs of the search and of the check of the new connection.
+  // Of each try: its COMMIT; between them the COMMITs of the search and of the check of the new
+  // connection.
   proxy.arm({at_commit(When::kBeforeServer), Cut{When::kBeforeServer, "COMMIT", 3, false}});
   const auto result = submit(*sequencer, counter_command({Add{"a", 1}}));
   BOOST_CHECK_EQUAL(proxy.cuts(), 2u);
@@ -108,7 +113,9 @@ BOOST_AUTO_TEST_CASE(the_search_for_a_lost_commit_may_be_lost_itself_at_any_step
   for (const When commit : {When::kBeforeServer, When::kBeforeClient}) {
     for (const When search : {When::kBeforeServer, When::kBeforeClient}) {
       for (int step = 1; step <= 4; ++step) {  // lock, epoch, read, commit
-        BOOST_TEST_CONTEXT("commit cut " << name_of(commit) << ", search " << name_of(search) << " at " << step) {
+        BOOST_TEST_CONTEXT("commit cut " << name_of(commit) << ", search " << name_of(search)
+                                         << " at " << step) {
+          accepted(submit(*sequencer, counter_command({Add{"warm", 1}})));
           const auto cuts = proxy.cuts();
           proxy.arm({at_commit(commit), Cut{search, "", step, false}});
           accepted(submit(*sequencer, counter_command({Add{"a", 1}})));
@@ -159,7 +166,8 @@ BOOST_AUTO_TEST_CASE(another_process_at_the_lost_positions_does_not_pass_for_us)
   proxy.arm({Cut{When::kBeforeServer, "COMMIT", 1, true}});
   auto result = submit_later(*sequencer, counter_command({Add{"a", 1}, Add{"a", 1}}));
   BOOST_REQUIRE(wait_until([&] { return proxy.cuts() == 1; }));
-  BOOST_CHECK_EQUAL(accepted(submit(*other, counter_command({Add{"a", 10}}))).events[0].position.value, 2);
+  BOOST_CHECK_EQUAL(
+      accepted(submit(*other, counter_command({Add{"a", 10}}))).events[0].position.value, 2);
   proxy.refuse(false);
   const Accepted done = accepted(result.get());
   BOOST_CHECK_EQUAL(done.events[0].position.value, 3);
@@ -182,7 +190,8 @@ BOOST_AUTO_TEST_CASE(a_database_that_is_away_before_the_batch_means_no_effect) {
 
 BOOST_AUTO_TEST_CASE(a_sequencer_needs_its_database_to_start) {
   proxy.refuse(true);
-  BOOST_CHECK_THROW(Sequencer(options_through(proxy.host()), {counter_domain()}), StorageUnavailable);
+  BOOST_CHECK_THROW(Sequencer(options_through(proxy.host()), {counter_domain()}),
+                    StorageUnavailable);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

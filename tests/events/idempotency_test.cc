@@ -24,7 +24,8 @@ void check_same(const Accepted& again, const Accepted& first) {
 BOOST_FIXTURE_TEST_SUITE(idempotency_tests, LogFixture)
 
 BOOST_AUTO_TEST_CASE(the_same_command_again_gets_the_first_answer) {
-  // One command by the limit: decided anew it would be rejected, as an update with a stale version would.
+  // One command by the limit: decided anew it would be rejected, as an update with a stale version
+  // would.
   const Command command = keyed_command("key", "add 5", {Add{"a", 5}, AddIfTotalBelow{"b", 5, 10}});
   auto first_sequencer = sequencer();
   const Accepted first = accepted(submit(*first_sequencer, command));
@@ -60,7 +61,8 @@ BOOST_AUTO_TEST_CASE(the_same_command_twice_in_one_batch_is_done_once) {
 BOOST_AUTO_TEST_CASE(another_command_under_a_used_key_is_an_error) {
   const auto sequencer = this->sequencer();
   accepted(submit(*sequencer, keyed_command("key", "add 5", {Add{"a", 5}})));
-  BOOST_CHECK(is_error<IdempotencyKeyReused>(submit(*sequencer, keyed_command("key", "add 6", {Add{"a", 6}}))));
+  BOOST_CHECK(is_error<IdempotencyKeyReused>(
+      submit(*sequencer, keyed_command("key", "add 6", {Add{"a", 6}}))));
   Pile pile(*this, *sequencer);
   pile.add(counter_command({Add{"plug", 1}}));
   pile.add(keyed_command("new key", "add 5", {Add{"a", 5}}));
@@ -100,16 +102,18 @@ BOOST_AUTO_TEST_CASE(a_rejection_is_not_remembered) {
 
 BOOST_AUTO_TEST_CASE(a_command_that_broke_is_not_remembered) {
   const auto sequencer = this->sequencer();
-  BOOST_CHECK(is_error<StorageError>(submit(*sequencer, keyed_command("key", "poison", {Poison{"a"}}))));
-  BOOST_CHECK(is_error<std::runtime_error>(submit(*sequencer, keyed_command("key", "fail", {Add{"a", 1}, Fail{}}))));
+  BOOST_CHECK(
+      is_error<StorageError>(submit(*sequencer, keyed_command("key", "poison", {Poison{"a"}}))));
+  BOOST_CHECK(is_error<std::runtime_error>(
+      submit(*sequencer, keyed_command("key", "fail", {Add{"a", 1}, Fail{}}))));
   BOOST_CHECK(!accepted(submit(*sequencer, keyed_command("key", "add", {Add{"a", 1}}))).replayed);
   check_log(*this);
 }
 
 BOOST_AUTO_TEST_CASE(a_key_may_be_any_text_of_128_bytes) {
   const auto sequencer = this->sequencer();
-  const std::string key = std::string(119, 'k') + "\"',{}\\x \t";
-  BOOST_REQUIRE_EQUAL(key.size(), 128u);
+  std::string key = "\"',{}\\x \t";
+  key.resize(128, 'k');
   const Accepted first = accepted(submit(*sequencer, keyed_command(key, "add", {Add{"a", 1}})));
   check_same(accepted(submit(*sequencer, keyed_command(key, "add", {Add{"a", 1}}))), first);
 }

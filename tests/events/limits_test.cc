@@ -157,7 +157,9 @@ BOOST_AUTO_TEST_CASE(a_detail_over_4_kib_is_refused) {
   wordy.decide = [](const std::any& body, Reader&) -> Decision {
     const auto& add = std::get<Add>(std::any_cast<const Operations&>(body)[0]);
     const auto bytes = static_cast<std::size_t>(add.amount);
-    return std::vector<NewEvent>{{counter_stream(add.name), "wordy.said", R"({"total":0})",
+    return std::vector<NewEvent>{{counter_stream(add.name),
+                                  "wordy.said",
+                                  R"({"total":0})",
                                   {{"text", std::string(bytes - 4, '\x01')}}}};
   };
   Sequencer sequencer(options(), {counter_domain(), wordy});

@@ -52,7 +52,8 @@ bool is_rejected(const CommandResult& result, std::size_t operation) {
   const auto* outcome = std::get_if<Outcome>(&result);
   if (outcome == nullptr) return false;
   const auto* rejected = std::get_if<Rejected>(outcome);
-  return rejected != nullptr && std::any_cast<const CounterRejected&>(rejected->why).operation == operation;
+  return rejected != nullptr &&
+         std::any_cast<const CounterRejected&>(rejected->why).operation == operation;
 }
 
 std::string error_text(const CommandResult& result) {
@@ -79,8 +80,8 @@ SequencerOptions LogFixture::options() {
 
 SequencerOptions LogFixture::options_through(const std::string& host) {
   SequencerOptions options = this->options();
-  options.conninfo =
-      with_session_settings(database.conninfo({{"user", "writ_app"}, {"host", host}, {"port", "5432"}}));
+  options.conninfo = with_session_settings(
+      database.conninfo({{"user", "writ_app"}, {"host", host}, {"port", "5432"}}));
   return options;
 }
 
@@ -93,7 +94,9 @@ std::vector<std::string> LogFixture::warnings() const {
   return warnings_->lines;
 }
 
-std::int64_t LogFixture::number(const std::string& sql) { return owner.exec(sql)[0][0].as<std::int64_t>(); }
+std::int64_t LogFixture::number(const std::string& sql) {
+  return owner.exec(sql)[0][0].as<std::int64_t>();
+}
 
 std::string LogFixture::text(const std::string& sql) { return owner.exec(sql)[0][0].c_str(); }
 
@@ -109,7 +112,8 @@ std::int64_t LogFixture::terminate_app_sessions() {
 
 bool LogFixture::app_waits_for_lock() {
   return number(
-             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND usename = 'writ_app'"
+             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND usename "
+             "= 'writ_app'"
              " AND wait_event_type = 'Lock'") > 0;
 }
 
@@ -122,9 +126,8 @@ void Pile::add(Command command) {
   const std::size_t before = sequencer_.status().queued;
   const bool first = results_.empty();
   results_.push_back(submit_later(sequencer_, std::move(command)));
-  BOOST_REQUIRE(wait_until([&] {
-    return first ? fixture_.app_waits_for_lock() : sequencer_.status().queued > before;
-  }));
+  BOOST_REQUIRE(wait_until(
+      [&] { return first ? fixture_.app_waits_for_lock() : sequencer_.status().queued > before; }));
 }
 
 std::vector<CommandResult> Pile::release() {
@@ -137,43 +140,60 @@ std::vector<CommandResult> Pile::release() {
 void check_log(LogFixture& fixture) {
   // What PostgreSQL itself can recompute. Each query counts the rows that break a rule.
   const std::pair<const char*, const char*> rules[] = {
-      {"positions are dense", "SELECT count(*) FROM (SELECT position, row_number() OVER (ORDER BY position) AS n"
-                              " FROM events) e WHERE position <> n"},
-      {"versions are dense", "SELECT count(*) FROM (SELECT version, row_number() OVER"
-                             " (PARTITION BY stream ORDER BY position) AS n FROM events) e WHERE version <> n"},
-      {"times do not decrease", "SELECT count(*) FROM (SELECT recorded_at, lag(recorded_at) OVER"
-                                " (ORDER BY position) AS before FROM events) e WHERE recorded_at < before"},
-      {"leaf hashes match", "SELECT count(*) FROM events WHERE leaf_hash <>"
-                            " sha256('\\x00'::bytea || convert_to(envelope, 'UTF8'))"},
-      {"payload hashes match", "SELECT count(*) FROM events WHERE payload IS NOT NULL AND"
-                               " envelope::jsonb ->> 'payload_hash' <>"
-                               " encode(sha256(payload_salt || convert_to(payload, 'UTF8')), 'hex')"},
-      {"salts are 32 bytes of their own", "SELECT count(*) FILTER (WHERE length(payload_salt) <> 32) +"
-                                          " count(payload_salt) - count(DISTINCT payload_salt) FROM events"},
-      {"prev is the leaf before", "SELECT count(*) FROM (SELECT envelope::jsonb ->> 'prev' AS prev, coalesce(encode("
-                                  "lag(leaf_hash) OVER (PARTITION BY stream ORDER BY version), 'hex'), '') AS before"
-                                  " FROM events) e WHERE prev <> before"},
-      {"envelopes name their log", "SELECT count(*) FROM events, log_head WHERE envelope::jsonb ->> 'log' <>"
-                                   " encode(log_id, 'hex')"},
+      {"positions are dense",
+       "SELECT count(*) FROM (SELECT position, row_number() OVER (ORDER BY position) AS n"
+       " FROM events) e WHERE position <> n"},
+      {"versions are dense",
+       "SELECT count(*) FROM (SELECT version, row_number() OVER"
+       " (PARTITION BY stream ORDER BY position) AS n FROM events) e WHERE version <> n"},
+      {"times do not decrease",
+       "SELECT count(*) FROM (SELECT recorded_at, lag(recorded_at) OVER"
+       " (ORDER BY position) AS before FROM events) e WHERE recorded_at < before"},
+      {"leaf hashes match",
+       "SELECT count(*) FROM events WHERE leaf_hash <>"
+       " sha256('\\x00'::bytea || convert_to(envelope, 'UTF8'))"},
+      {"payload hashes match",
+       "SELECT count(*) FROM events WHERE payload IS NOT NULL AND"
+       " envelope::jsonb ->> 'payload_hash' <>"
+       " encode(sha256(payload_salt || convert_to(payload, 'UTF8')), 'hex')"},
+      {"salts are 32 bytes of their own",
+       "SELECT count(*) FILTER (WHERE length(payload_salt) <> 32) +"
+       " count(payload_salt) - count(DISTINCT payload_salt) FROM events"},
+      {"prev is the leaf before",
+       "SELECT count(*) FROM (SELECT envelope::jsonb ->> 'prev' AS prev, coalesce(encode("
+       "lag(leaf_hash) OVER (PARTITION BY stream ORDER BY version), 'hex'), '') AS before"
+       " FROM events) e WHERE prev <> before"},
+      {"envelopes name their log",
+       "SELECT count(*) FROM events, log_head WHERE envelope::jsonb ->> 'log' <>"
+       " encode(log_id, 'hex')"},
       {"envelopes say what the columns say",
-       "SELECT count(*) FROM events WHERE (position, stream, version, type, actor, reason, command_id::text,"
+       "SELECT count(*) FROM events WHERE (position, stream, version, type, actor, reason, "
+       "command_id::text,"
        " request_id, to_char(recorded_at, 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')) IS DISTINCT FROM"
        " ((envelope::jsonb ->> 'position')::bigint, envelope::jsonb ->> 'stream',"
-       " (envelope::jsonb ->> 'version')::bigint, envelope::jsonb ->> 'type', envelope::jsonb ->> 'actor',"
-       " envelope::jsonb ->> 'reason', envelope::jsonb ->> 'command', envelope::jsonb ->> 'request',"
+       " (envelope::jsonb ->> 'version')::bigint, envelope::jsonb ->> 'type', envelope::jsonb ->> "
+       "'actor',"
+       " envelope::jsonb ->> 'reason', envelope::jsonb ->> 'command', envelope::jsonb ->> "
+       "'request',"
        " envelope::jsonb ->> 'time')"},
       {"the head is the last event",
-       "SELECT count(*) FROM log_head h WHERE (h.position, h.recorded_at) IS DISTINCT FROM (SELECT coalesce("
-       "max(position), 0), coalesce(max(recorded_at), 'epoch') FROM events)"},
+       "SELECT count(*) FROM log_head h, (SELECT coalesce(max(position), 0) AS position, "
+       "coalesce(max(recorded_at),"
+       " 'epoch') AS recorded_at FROM events) e WHERE (h.position, h.recorded_at) <> (e.position, "
+       "e.recorded_at)"},
       {"the read model is at the head",
-       "SELECT count(*) FROM projections, log_head WHERE name = 'counters' AND projections.position <>"
+       "SELECT count(*) FROM projections, log_head WHERE name = 'counters' AND "
+       "projections.position <>"
        " log_head.position"},
       {"the read model is the fold",
-       "SELECT count(*) FROM counters c FULL JOIN (SELECT DISTINCT ON (stream) substr(stream, 9) AS name,"
-       " (payload::jsonb ->> 'total')::bigint AS total, version FROM events ORDER BY stream, version DESC) e"
+       "SELECT count(*) FROM counters c FULL JOIN (SELECT DISTINCT ON (stream) substr(stream, 9) "
+       "AS name,"
+       " (payload::jsonb ->> 'total')::bigint AS total, version FROM events ORDER BY stream, "
+       "version DESC) e"
        " USING (name) WHERE (c.total, c.version) IS DISTINCT FROM (e.total, e.version)"},
       {"remembered commands are at their positions",
-       "SELECT count(*) FROM commands c WHERE c.last_position < c.first_position OR EXISTS (SELECT FROM"
+       "SELECT count(*) FROM commands c WHERE c.last_position < c.first_position OR EXISTS (SELECT "
+       "FROM"
        " generate_series(c.first_position, c.last_position) p LEFT JOIN events e ON e.position = p"
        " WHERE e.command_id IS DISTINCT FROM c.command_id)"},
   };

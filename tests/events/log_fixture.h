@@ -39,7 +39,7 @@ bool is_error(const CommandResult& result) {
     std::rethrow_exception(*error);
   } catch (const Error&) {
     return true;
-  } catch (const std::exception&) {
+  } catch (...) {
     return false;
   }
 }
@@ -48,7 +48,7 @@ bool is_error(const CommandResult& result) {
 struct LogFixture {
   LogFixture();
 
-  SequencerOptions options();                 ///< As `writ_app`; warnings are kept.
+  SequencerOptions options();  ///< As `writ_app`; warnings are kept.
   SequencerOptions options_through(const std::string& host);
   std::unique_ptr<Sequencer> sequencer();     ///< With `options()`.
   std::vector<std::string> warnings() const;  ///< What sequencers warned of.
@@ -75,8 +75,8 @@ struct LogFixture {
   std::shared_ptr<Warnings> warnings_ = std::make_shared<Warnings>();
 };
 
-/// Holds the head's lock, so that commands pile up and are then run in known batches: the first one alone, all
-/// others in one batch (as far as the sequencer's limits go).
+/// Holds the head's lock, so that commands pile up and are then run in known batches: the first one
+/// alone, all others in one batch (as far as the sequencer's limits go).
 class Pile {
  public:
   Pile(LogFixture& fixture, Sequencer& sequencer);
@@ -94,8 +94,8 @@ class Pile {
   std::deque<std::future<CommandResult>> results_;
 };
 
-/// Checks every invariant of the log on the database itself: dense positions and versions, times, envelopes,
-/// hashes, chains, the head, and the read model of the counter domain against the log.
+/// Checks every invariant of the log on the database itself: dense positions and versions, times,
+/// envelopes, hashes, chains, the head, and the read model of the counter domain against the log.
 void check_log(LogFixture& fixture);
 
 }  // namespace writ

@@ -12,7 +12,8 @@ Outcome MemoryLog::run(const Command& command) {
   const std::pair key(command.actor, command.idempotency_key);
   if (!command.idempotency_key.empty()) {
     if (const auto found = remembered_.find(key); found != remembered_.end()) {
-      if (found->second.fingerprint != command.fingerprint) throw IdempotencyKeyReused(command.idempotency_key);
+      if (found->second.fingerprint != command.fingerprint)
+        throw IdempotencyKeyReused(command.idempotency_key);
       Accepted again = found->second.accepted;
       again.replayed = true;
       return again;
@@ -32,7 +33,8 @@ Outcome MemoryLog::run(const Command& command) {
   }
   Accepted accepted;
   for (std::size_t i = before; i < events_.size(); ++i)
-    accepted.events.push_back({events_[i].stream, events_[i].version, {static_cast<std::int64_t>(i + 1)}});
+    accepted.events.push_back(
+        {events_[i].stream, events_[i].version, {static_cast<std::int64_t>(i + 1)}});
   if (!command.idempotency_key.empty() && !accepted.events.empty())
     remembered_[key] = {command.fingerprint, accepted};
   return accepted;

@@ -10,8 +10,8 @@
 
 namespace writ {
 
-/// What the log must do, in memory and without batches: the oracle of random histories. Knows the one query of
-/// the counter domain.
+/// What the log must do, in memory and without batches: the oracle of random histories. Knows the
+/// one query of the counter domain.
 class MemoryLog final : public Reader {
  public:
   explicit MemoryLog(Domain domain) : domain_(std::move(domain)) {}

@@ -20,8 +20,10 @@ BOOST_AUTO_TEST_CASE(operations_see_each_other_and_are_taken_back_together) {
       return std::current_exception();
     }
   };
-  BOOST_CHECK_EQUAL(accepted(run({Add{"a", 3}, AddIfOther{"b", 4, "a", 3}, AddIfTotalBelow{"a", 2, 9}})).events.size(),
-                    3u);
+  BOOST_CHECK_EQUAL(
+      accepted(run({Add{"a", 3}, AddIfOther{"b", 4, "a", 3}, AddIfTotalBelow{"a", 2, 9}}))
+          .events.size(),
+      3u);
   BOOST_CHECK(is_rejected(run({Add{"a", 1}, AddIfTotalBelow{"a", 1, 10}}), 1));
   BOOST_CHECK(is_error<std::runtime_error>(run({Add{"c", 1}, Fail{}})));
   BOOST_CHECK_EQUAL(log.events().size(), 3u);

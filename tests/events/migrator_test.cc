@@ -23,11 +23,15 @@ std::string fingerprint(const TestDatabase& database) {
   std::string all;
   for (const char* sql : {
            "SELECT version, min_program FROM schema_info",
-           "SELECT relname, relkind, relowner::regrole, relacl::text FROM pg_class WHERE relnamespace IN"
+           "SELECT relname, relkind, relowner::regrole, relacl::text FROM pg_class WHERE "
+           "relnamespace IN"
            " ('writ'::regnamespace, 'writ_build'::regnamespace) ORDER BY relname",
-           "SELECT nspname, nspowner::regrole, nspacl::text FROM pg_namespace WHERE nspname LIKE 'writ%' ORDER BY 1",
-           "SELECT proname, proowner::regrole FROM pg_proc WHERE pronamespace = 'writ'::regnamespace ORDER BY 1",
-           "SELECT attrelid::regclass, attname, atttypid::regtype FROM pg_attribute JOIN pg_class ON attrelid ="
+           "SELECT nspname, nspowner::regrole, nspacl::text FROM pg_namespace WHERE nspname LIKE "
+           "'writ%' ORDER BY 1",
+           "SELECT proname, proowner::regrole FROM pg_proc WHERE pronamespace = "
+           "'writ'::regnamespace ORDER BY 1",
+           "SELECT attrelid::regclass, attname, atttypid::regtype FROM pg_attribute JOIN pg_class "
+           "ON attrelid ="
            " pg_class.oid WHERE relnamespace = 'writ'::regnamespace ORDER BY 1, 2",
            "SELECT name, version FROM projections ORDER BY 1",
            "SELECT encode(log_id, 'hex'), epoch, position, recorded_at FROM log_head",
@@ -40,12 +44,11 @@ std::string fingerprint(const TestDatabase& database) {
 }
 
 struct Role {
-  explicit Role(const std::string& attributes) : name("writ_test_" + hex(random_bytes(6))), database(TestDatabase::empty()) {
+  explicit Role(const std::string& attributes)
+      : name("writ_test_" + hex(random_bytes(6))), database(TestDatabase::empty()) {
     Connection(database.owner()).exec("CREATE ROLE " + name + " " + attributes);
   }
-  ~Role() {
-    Connection(database.owner()).exec("DROP OWNED BY " + name + "; DROP ROLE " + name);
-  }
+  ~Role() { Connection(database.owner()).exec("DROP OWNED BY " + name + "; DROP ROLE " + name); }
   std::string name;
   TestDatabase database;
 };
@@ -93,7 +96,8 @@ BOOST_AUTO_TEST_CASE(four_that_migrate_at_once_do_it_once) {
     did += result.to - result.from;
   }
   BOOST_CHECK_EQUAL(did, static_cast<int>(migrations().size()));
-  BOOST_CHECK_EQUAL(Connection(database.owner()).exec("SELECT count(*) FROM log_head")[0][0].as<int>(), 1);
+  BOOST_CHECK_EQUAL(
+      Connection(database.owner()).exec("SELECT count(*) FROM log_head")[0][0].as<int>(), 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_migrated_database_is_left_in_peace_by_the_next_start) {
@@ -110,9 +114,11 @@ BOOST_AUTO_TEST_CASE(a_migrated_database_is_left_in_peace_by_the_next_start) {
 BOOST_AUTO_TEST_CASE(another_encoding_than_utf8_is_refused) {
   for (const std::string encoding : {"SQL_ASCII", "LATIN1"}) {
     BOOST_TEST_CONTEXT(encoding) {
-      const TestDatabase database = TestDatabase::empty("TEMPLATE template0 LOCALE 'C' ENCODING '" + encoding + "'");
+      const TestDatabase database =
+          TestDatabase::empty("TEMPLATE template0 LOCALE 'C' ENCODING '" + encoding + "'");
       BOOST_CHECK_EXCEPTION(migrate(database.owner()), StartError, [&](const StartError& e) {
-        return says(e, {database.name().c_str(), encoding.c_str(), "must be UTF8", "ENCODING 'UTF8'"});
+        return says(e,
+                    {database.name().c_str(), encoding.c_str(), "must be UTF8", "ENCODING 'UTF8'"});
       });
     }
   }
@@ -123,7 +129,8 @@ BOOST_AUTO_TEST_CASE(a_schema_for_newer_programs_is_refused) {
   Connection owner(database.owner());
   owner.exec("UPDATE schema_info SET min_program = " + std::to_string(kProgramNumber + 1));
   BOOST_CHECK_EXCEPTION(migrate(database.owner()), StartError, [](const StartError& e) {
-    return says(e, {"newer program", std::to_string(kProgramNumber + 1).c_str(), std::to_string(kProgramNumber).c_str()});
+    return says(e, {"newer program", std::to_string(kProgramNumber + 1).c_str(),
+                    std::to_string(kProgramNumber).c_str()});
   });
 }
 
@@ -138,7 +145,9 @@ BOOST_AUTO_TEST_CASE(a_newer_schema_that_this_program_can_live_with_is_left_as_i
 BOOST_AUTO_TEST_CASE(a_step_leaves_the_least_program_to_the_steps_that_raise_it) {
   const TestDatabase database;
   Connection owner(database.owner());
-  owner.exec("DROP TABLE settings; DELETE FROM projections; UPDATE schema_info SET version = 1, min_program = -7");
+  owner.exec(
+      "DROP TABLE settings; DELETE FROM projections; UPDATE schema_info SET version = 1, "
+      "min_program = -7");
   migrate(database.owner());
   const pqxx::row row = owner.exec("SELECT version, min_program FROM schema_info")[0];
   BOOST_CHECK_EQUAL(row[0].as<int>(), static_cast<int>(migrations().size()));
@@ -159,7 +168,9 @@ BOOST_AUTO_TEST_CASE(a_step_that_fails_leaves_nothing_and_says_which_it_was) {
 
 BOOST_AUTO_TEST_CASE(a_role_without_rights_is_told_so) {
   const Role role("LOGIN");
-  const auto clear = [](const StartError& e) { return says(e, {"--migrate-url", "permission denied"}); };
+  const auto clear = [](const StartError& e) {
+    return says(e, {"--migrate-url", "permission denied"});
+  };
   const auto as_role = [&](const TestDatabase& database) {
     return with_session_settings(database.conninfo({{"user", role.name}}));
   };
@@ -177,7 +188,8 @@ BOOST_AUTO_TEST_CASE(the_service_role_finds_a_migrated_database_ready) {
 
 BOOST_AUTO_TEST_CASE(a_role_that_owns_the_database_needs_no_other_to_migrate) {
   const Role role("LOGIN");
-  const TestDatabase database = TestDatabase::empty("OWNER " + role.name + " TEMPLATE template0 ENCODING 'UTF8'");
+  const TestDatabase database =
+      TestDatabase::empty("OWNER " + role.name + " TEMPLATE template0 ENCODING 'UTF8'");
   const std::string conninfo = with_session_settings(database.conninfo({{"user", role.name}}));
   BOOST_CHECK_EQUAL(migrate(conninfo).to, static_cast<int>(migrations().size()));
   BOOST_CHECK(!log_is_protected(conninfo));
@@ -193,7 +205,8 @@ BOOST_AUTO_TEST_CASE(the_log_is_protected_from_the_service_and_from_nobody_above
 
 BOOST_AUTO_TEST_CASE(a_database_out_of_reach_is_no_start_error) {
   const TestDatabase database = TestDatabase::empty();
-  BOOST_CHECK_THROW(migrate(with_session_settings(database.conninfo({{"host", "/nowhere"}}))), ConnectionLost);
+  BOOST_CHECK_THROW(migrate(with_session_settings(database.conninfo({{"host", "/nowhere"}}))),
+                    ConnectionLost);
 }
 
 BOOST_AUTO_TEST_CASE(every_log_has_an_id_of_its_own) {
@@ -201,7 +214,9 @@ BOOST_AUTO_TEST_CASE(every_log_has_an_id_of_its_own) {
   const TestDatabase other = TestDatabase::empty();
   const auto id_of = [](const TestDatabase& database) {
     migrate(database.owner());
-    return std::string(Connection(database.owner()).exec("SELECT encode(log_id, 'hex') FROM log_head")[0][0].c_str());
+    return std::string(Connection(database.owner())
+                           .exec("SELECT encode(log_id, 'hex') FROM log_head")[0][0]
+                           .c_str());
   };
   const std::string id = id_of(one);
   BOOST_CHECK_EQUAL(id.size(), 32u);

@@ -38,13 +38,17 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_not_the_one_acknowledged_stops_the_writing) {
     const char* why;
   };
   const Row rows[] = {
-      {"a restored backup", "DELETE FROM events WHERE position = 2; UPDATE log_head SET position = 1",
+      {"a restored backup",
+       "DELETE FROM events WHERE position = 2; UPDATE log_head SET position = 1",
        "the log ends at position 1, behind position 2"},
       {"a backup that was written to",
-       "UPDATE events SET leaf_hash = sha256('another') WHERE position = 2; UPDATE log_head SET position = 2",
+       "UPDATE events SET leaf_hash = sha256('another') WHERE position = 2; UPDATE log_head SET "
+       "position = 2",
        "another event at position 2"},
-      {"a head without its event", "DELETE FROM events WHERE position = 2", "another event at position 2"},
-      {"another log", "UPDATE log_head SET log_id = decode('00112233445566778899aabbccddeeff', 'hex')",
+      {"a head without its event", "DELETE FROM events WHERE position = 2",
+       "another event at position 2"},
+      {"another log",
+       "UPDATE log_head SET log_id = decode('00112233445566778899aabbccddeeff', 'hex')",
        "another log than before"},
   };
   for (const Row& row : rows) {
@@ -76,7 +80,8 @@ BOOST_AUTO_TEST_CASE(what_another_process_has_appended_is_no_reason_to_stop) {
   const auto other = this->sequencer();
   accepted(submit(*other, counter_command({Add{"a", 1}})));
   terminate_app_sessions();
-  BOOST_CHECK_EQUAL(accepted(submit(*sequencer, counter_command({Add{"a", 1}}))).events[0].position.value, 3);
+  BOOST_CHECK_EQUAL(
+      accepted(submit(*sequencer, counter_command({Add{"a", 1}}))).events[0].position.value, 3);
   BOOST_CHECK(sequencer->status().refuses.empty());
 }
 
@@ -109,7 +114,9 @@ struct ClockFixture : LogFixture {
         "CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS"
         " 'SELECT pg_catalog.clock_timestamp() + ahead FROM writ.test_clock'");
   }
-  void set_ahead(const std::string& interval) { owner.exec("UPDATE test_clock SET ahead = '" + interval + "'"); }
+  void set_ahead(const std::string& interval) {
+    owner.exec("UPDATE test_clock SET ahead = '" + interval + "'");
+  }
 
   SequencerOptions clock_options() {
     SequencerOptions options = this->options();

@@ -11,12 +11,18 @@ Operations nth_command(int writer, int n) {
   const std::string own = "own" + std::to_string(writer);
   const std::string shared = "shared" + std::to_string(n % 3);
   switch (n % 6) {
-    case 0: return {Add{shared, 1}};
-    case 1: return {Add{own, 1}, AddIfTotalBelow{shared, 1, 1'000'000}, Add{own, 1}};
-    case 2: return {Add{own, 1}, AddIfTotalBelow{shared, 1, 0}};  // always taken back, after a flush
-    case 3: return {AddIfOther{shared, 1, own, 1}};
-    case 4: return {AddIfOther{shared, 1, "nobody", 1}};  // always rejected
-    default: return {Add{shared, 1}, Add{shared, 1}};
+    case 0:
+      return {Add{shared, 1}};
+    case 1:
+      return {Add{own, 1}, AddIfTotalBelow{shared, 1, 1'000'000}, Add{own, 1}};
+    case 2:
+      return {Add{own, 1}, AddIfTotalBelow{shared, 1, 0}};  // always taken back, after a flush
+    case 3:
+      return {AddIfOther{shared, 1, own, 1}};
+    case 4:
+      return {AddIfOther{shared, 1, "nobody", 1}};  // always rejected
+    default:
+      return {Add{shared, 1}, Add{shared, 1}};
   }
 }
 
@@ -31,8 +37,10 @@ BOOST_FIXTURE_TEST_CASE(two_sequencers_share_one_log, LogFixture) {
     writers.push_back(std::async(std::launch::async, [&, writer] {
       std::size_t appended = 0;
       for (int n = 0; n < kCommands; ++n) {
-        const Outcome outcome = sequencers[writer % 2]->submit(counter_command(nth_command(writer, n)));
-        if (const auto* accepted = std::get_if<Accepted>(&outcome)) appended += accepted->events.size();
+        const Outcome outcome =
+            sequencers[writer % 2]->submit(counter_command(nth_command(writer, n)));
+        if (const auto* accepted = std::get_if<Accepted>(&outcome))
+          appended += accepted->events.size();
       }
       return appended;
     }));

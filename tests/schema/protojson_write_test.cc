@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(every_kind_of_field_has_one_form) {
       R"("aFixed64":"10","aFloat":0.1,"aDouble":1e+100,"aString":"s","someBytes":"+/8=",)"
       R"("aColor":"COLOR_BLUE","nested":{"aColor":77},"anOptional":0,"secondChoice":{},)"
       R"("bools":[true,false],"int32s":[1,0],"uint32s":[1],"int64s":["1"],"uint64s":["1"],)"
-      R"("floats":["NaN"],"doubles":["Infinity","-Infinity",-0,0.3,3,1e-7],"strings":["",""],)"
+      R"("floats":["NaN"],"doubles":["Infinity","-Infinity",-0.0,0.3,3,1e-07,9.007199254740992e+15,1.2e+20],"strings":["",""],)"
       R"("bytesList":[""],"colors":["COLOR_NONE",9],"messages":[{},{"aBool":true}],)"
       R"("byString":{"a":"","b":""},"byBool":{"false":1,"true":2},)"
       R"("byInt32":{"-1":true,"10":true,"9":false},"byInt64":{"0":1.5},"byUint32":{"1":""},)"

@@ -54,10 +54,10 @@ BOOST_AUTO_TEST_CASE(binary_messages_are_answered_in_binary) {
 }
 
 BOOST_AUTO_TEST_CASE(json_messages_are_answered_in_json) {
-  for (const char* type : {"application/json", "application/json; charset=utf-8",
-                           "Application/JSON;charset=UTF-8", "application/json; charset=\"utf-8\""}) {
-    const RawAnswer answer =
-        client.exchange(post(kEcho, type, R"({"text":"hi","number":"12"})"));
+  for (const char* type :
+       {"application/json", "application/json; charset=utf-8", "Application/JSON;charset=UTF-8",
+        "application/json; charset=\"utf-8\""}) {
+    const RawAnswer answer = client.exchange(post(kEcho, type, R"({"text":"hi","number":"12"})"));
     BOOST_TEST(answer.status == 200, type);
     BOOST_TEST(answer.header("Content-Type") == "application/json", type);
     BOOST_TEST(answer.body == R"({"text":"hi","number":"12","actor":"anonymous"})", type);
@@ -66,9 +66,11 @@ BOOST_AUTO_TEST_CASE(json_messages_are_answered_in_json) {
 
 BOOST_AUTO_TEST_CASE(map_entries_are_sorted_in_both_codecs) {
   EchoRequest request;
-  for (int i = 0; i < 40; ++i) (*request.mutable_entries())["k" + std::to_string(100 + i * 7 % 40)] = "v";
+  for (int i = 0; i < 40; ++i)
+    (*request.mutable_entries())["k" + std::to_string(100 + i * 7 % 40)] = "v";
   std::string expected;
-  for (int i = 0; i < 40; ++i) expected += "\x22\x09\x0a\x04k" + std::to_string(100 + i) + "\x12\x01v";
+  for (int i = 0; i < 40; ++i)
+    expected += "\x22\x09\x0a\x04k" + std::to_string(100 + i) + "\x12\x01v";
   const std::string body = proto(request).body;
   BOOST_TEST(body.substr(0, expected.size()) == expected);
   const std::string text = json(R"({"entries":{"b":"1","a":"2","c":"3"}})").body;
@@ -79,7 +81,9 @@ BOOST_AUTO_TEST_CASE(an_empty_binary_body_is_an_empty_message_and_an_empty_json_
   BOOST_TEST(proto(EchoRequest()).status == 200);
   const RawAnswer answer = json("");
   BOOST_TEST(answer.status == 400);
-  BOOST_TEST(answer.body == R"({"code":"invalid_argument","message":"the body is empty; it must be a JSON object"})");
+  BOOST_TEST(
+      answer.body ==
+      R"({"code":"invalid_argument","message":"the body is empty; it must be a JSON object"})");
 }
 
 BOOST_AUTO_TEST_CASE(a_body_that_cannot_be_decoded_is_invalid_argument) {
@@ -90,7 +94,9 @@ BOOST_AUTO_TEST_CASE(a_body_that_cannot_be_decoded_is_invalid_argument) {
   }
   const RawAnswer answer = client.exchange(post(kEcho, "application/proto", "\xff\xff\xff"));
   BOOST_TEST(answer.status == 400);
-  BOOST_TEST(answer.body == R"({"code":"invalid_argument","message":"the body is not a writ.reference.EchoRequest message"})");
+  BOOST_TEST(
+      answer.body ==
+      R"({"code":"invalid_argument","message":"the body is not a writ.reference.EchoRequest message"})");
 }
 
 BOOST_AUTO_TEST_CASE(ignored_json_fields_are_named_in_a_warning) {
@@ -104,11 +110,13 @@ BOOST_AUTO_TEST_CASE(ignored_json_fields_are_named_in_a_warning) {
 }
 
 BOOST_AUTO_TEST_CASE(other_content_types_are_415) {
-  for (const char* type : {"", "text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1",
-                           "application/protobuf", "multipart/form-data; boundary=x"}) {
+  for (const char* type :
+       {"", "text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1",
+        "application/protobuf", "multipart/form-data; boundary=x"}) {
     const RawAnswer answer = client.exchange(post(kEcho, type, "{}"));
     BOOST_TEST(answer.status == 415, type);
-    BOOST_TEST(answer.header("Accept-Post").starts_with("application/json, application/proto"), type);
+    BOOST_TEST(answer.header("Accept-Post").starts_with("application/json, application/proto"),
+               type);
   }
 }
 
@@ -125,8 +133,10 @@ BOOST_AUTO_TEST_CASE(an_unknown_method_of_a_known_service_is_unimplemented) {
   const RawAnswer answer =
       client.exchange(post("/writ.reference.ReferenceService/Nothing", "application/json", "{}"));
   BOOST_TEST(answer.status == 501);
-  BOOST_TEST(answer.body == R"({"code":"unimplemented","message":"the service has no such method"})");
-  BOOST_TEST(client.exchange(post("/writ.reference.Other/Echo", "application/json", "{}")).status == 404);
+  BOOST_TEST(answer.body ==
+             R"({"code":"unimplemented","message":"the service has no such method"})");
+  BOOST_TEST(client.exchange(post("/writ.reference.Other/Echo", "application/json", "{}")).status ==
+             404);
 }
 
 BOOST_AUTO_TEST_CASE(gzip_requests_are_read) {
@@ -139,8 +149,9 @@ BOOST_AUTO_TEST_CASE(gzip_requests_are_read) {
   BOOST_TEST(answer.status == 400);
   answer = json("{}", "Content-Encoding: br\r\n");
   BOOST_TEST(answer.status == 501);
-  BOOST_TEST(answer.body ==
-             R"({"code":"unimplemented","message":"unknown compression \"br\": supported encodings are gzip, identity"})");
+  BOOST_TEST(
+      answer.body ==
+      R"({"code":"unimplemented","message":"unknown compression \"br\": supported encodings are gzip, identity"})");
 }
 
 BOOST_AUTO_TEST_CASE(large_answers_are_gzip_when_asked_for) {
@@ -154,7 +165,8 @@ BOOST_AUTO_TEST_CASE(large_answers_are_gzip_when_asked_for) {
     BOOST_TEST((std::get<std::string>(gunzip(answer.body, 1'000'000)) == plain.body), accept);
   }
   for (const char* accept : {"br", "gzip;q=0", "gzip;q=0.0", "xgzip", "identity"}) {
-    BOOST_TEST(json(body, "Accept-Encoding: " + std::string(accept) + "\r\n").body == plain.body, accept);
+    BOOST_TEST(json(body, "Accept-Encoding: " + std::string(accept) + "\r\n").body == plain.body,
+               accept);
   }
   BOOST_TEST(json("{}", "Accept-Encoding: gzip\r\n").header("Content-Encoding").empty());
 }
@@ -166,27 +178,32 @@ BOOST_AUTO_TEST_CASE(headers_that_break_a_rule_are_invalid_argument) {
       {"Connect-Timeout-Ms: -1", "invalid Connect-Timeout-Ms: must be at most 10 digits"},
       {"Connect-Timeout-Ms:", "invalid Connect-Timeout-Ms: must be at most 10 digits"},
       {"Writ-Reason: \xff", "invalid Writ-Reason: must be at most 4096 bytes of UTF-8"},
-      {"Writ-Reason: " + std::string(4097, 'a'), "invalid Writ-Reason: must be at most 4096 bytes of UTF-8"},
+      {"Writ-Reason: " + std::string(4097, 'a'),
+       "invalid Writ-Reason: must be at most 4096 bytes of UTF-8"},
       {"Idempotency-Key:", "invalid Idempotency-Key: must be 1 to 128 printable ASCII characters"},
       {"Idempotency-Key: " + std::string(129, 'a'),
        "invalid Idempotency-Key: must be 1 to 128 printable ASCII characters"},
-      {"Idempotency-Key: \xc3\xa4", "invalid Idempotency-Key: must be 1 to 128 printable ASCII characters"},
+      {"Idempotency-Key: \xc3\xa4",
+       "invalid Idempotency-Key: must be 1 to 128 printable ASCII characters"},
       {"X-Writ-Actor: " + std::string(201, 'a'),
        "invalid X-Writ-Actor: must be at most 200 bytes of UTF-8 without control characters"},
-      {"X-Writ-Actor: a\tb", "invalid X-Writ-Actor: must be at most 200 bytes of UTF-8 without control characters"},
+      {"X-Writ-Actor: a\tb",
+       "invalid X-Writ-Actor: must be at most 200 bytes of UTF-8 without control characters"},
   };
   for (const auto& [header, message] : rows) {
     const RawAnswer answer = json("{}", header + "\r\n");
     BOOST_TEST(answer.status == 400, header);
-    BOOST_TEST(answer.body == R"({"code":"invalid_argument","message":")" + message + "\"}", header);
+    BOOST_TEST(answer.body == R"({"code":"invalid_argument","message":")" + message + "\"}",
+               header);
   }
 }
 
 BOOST_AUTO_TEST_CASE(the_context_comes_from_the_headers) {
   EchoRequest request;
   const std::string long_reason(4096, 'r');
-  const RawAnswer answer = proto(request, "X-Writ-Actor: Zo\xc3\xab\r\nWrit-Reason: " + long_reason +
-                                              "\r\nIdempotency-Key: key 1\r\n");
+  const RawAnswer answer =
+      proto(request, "X-Writ-Actor: Zo\xc3\xab\r\nWrit-Reason: " + long_reason +
+                         "\r\nIdempotency-Key: key 1\r\n");
   const EchoResponse response = parse(answer.body);
   BOOST_TEST(response.actor() == "unverified:Zo\xc3\xab");
   BOOST_TEST(response.reason() == long_reason);
@@ -207,11 +224,21 @@ BOOST_AUTO_TEST_CASE(a_deadline_that_has_passed_is_deadline_exceeded) {
 
 BOOST_AUTO_TEST_CASE(each_code_has_its_name_and_status) {
   const std::pair<const char*, int> rows[] = {
-      {"canceled", 499},          {"unknown", 500},          {"invalid_argument", 400},
-      {"deadline_exceeded", 504}, {"not_found", 404},        {"already_exists", 409},
-      {"permission_denied", 403}, {"resource_exhausted", 429}, {"failed_precondition", 400},
-      {"aborted", 409},           {"out_of_range", 400},     {"unimplemented", 501},
-      {"internal", 500},          {"unavailable", 503},      {"data_loss", 500},
+      {"canceled", 499},
+      {"unknown", 500},
+      {"invalid_argument", 400},
+      {"deadline_exceeded", 504},
+      {"not_found", 404},
+      {"already_exists", 409},
+      {"permission_denied", 403},
+      {"resource_exhausted", 429},
+      {"failed_precondition", 400},
+      {"aborted", 409},
+      {"out_of_range", 400},
+      {"unimplemented", 501},
+      {"internal", 500},
+      {"unavailable", 503},
+      {"data_loss", 500},
       {"unauthenticated", 401},
   };
   int code = 0;
@@ -222,7 +249,8 @@ BOOST_AUTO_TEST_CASE(each_code_has_its_name_and_status) {
     const RawAnswer answer = proto(request, "", kFail);
     BOOST_TEST(answer.status == status, name);
     BOOST_TEST(answer.header("Content-Type") == "application/json");
-    BOOST_TEST(answer.body == R"({"code":")" + std::string(name) + R"(","message":"said \"so\"\n"})");
+    BOOST_TEST(answer.body ==
+               R"({"code":")" + std::string(name) + R"(","message":"said \"so\"\n"})");
   }
 }
 
@@ -232,9 +260,10 @@ BOOST_AUTO_TEST_CASE(error_details_are_typed_messages) {
   request.set_message("no");
   request.set_detail(true);
   const RawAnswer answer = proto(request, "", kFail);
-  BOOST_TEST(answer.body ==
-             R"({"code":"failed_precondition","message":"no","details":[{"type":"writ.reference.EchoRequest",)"
-             R"("value":"Cgp0aGUgZGV0YWlsEAc","debug":{"text":"the detail","number":"7"}}]})");
+  BOOST_TEST(
+      answer.body ==
+      R"({"code":"failed_precondition","message":"no","details":[{"type":"writ.reference.EchoRequest",)"
+      R"("value":"Cgp0aGUgZGV0YWlsEAc","debug":{"text":"the detail","number":"7"}}]})");
 }
 
 BOOST_AUTO_TEST_CASE(exceptions_of_lower_layers_are_translated_or_hidden) {
@@ -282,10 +311,11 @@ BOOST_AUTO_TEST_CASE(a_web_page_of_somebody_else_is_refused) {
   };
   for (const Row& row : rows) {
     RawClient client(server.port());
-    const std::string origin = *row.origin == '\0' ? "" : "Origin: " + std::string(row.origin) + "\r\n";
-    const RawAnswer answer = client.exchange(
-        "POST " + std::string(kEcho) + " HTTP/1.1\r\nHost: " + row.host + "\r\n" + origin +
-        "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}");
+    const std::string origin =
+        *row.origin == '\0' ? "" : "Origin: " + std::string(row.origin) + "\r\n";
+    const RawAnswer answer =
+        client.exchange("POST " + std::string(kEcho) + " HTTP/1.1\r\nHost: " + row.host + "\r\n" +
+                        origin + "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}");
     BOOST_TEST(answer.status == row.status, row.host << " " << row.origin);
   }
 }

@@ -21,7 +21,8 @@ BOOST_AUTO_TEST_CASE(what_was_compressed_comes_back) {
   for (const std::size_t size : {0, 1, 600, 4096, 40'000, 300'000}) {
     for (const int level : {1, 6}) {
       const std::string text = mixed.substr(0, size);
-      BOOST_TEST((inflated(gzip(text, level), text.size()) == text), size << " bytes, level " << level);
+      BOOST_TEST((inflated(gzip(text, level), text.size()) == text),
+                 size << " bytes, level " << level);
     }
   }
 }

@@ -22,7 +22,8 @@ Decoded decode(const std::string& bytes, std::size_t step) {
   Decoded out;
   while (out.status == Status::kMore && out.consumed < bytes.size()) {
     std::size_t consumed = 0;
-    out.status = decoder.feed(std::string_view(bytes).substr(out.consumed, step), &consumed, &out.body);
+    out.status =
+        decoder.feed(std::string_view(bytes).substr(out.consumed, step), &consumed, &out.body);
     out.consumed += consumed;
   }
   return out;
@@ -41,7 +42,8 @@ const Row kRows[] = {
     {"hexadecimal, leading zeros", "000A\r\n0123456789\r\n0\r\n\r\n", Status::kDone, "0123456789"},
     {"extension", "1;a=\"b\"\r\nx\r\n0;c\r\n\r\n", Status::kDone, "x"},
     {"trailers", "1\r\nx\r\n0\r\nA: 1\r\nB: 2\r\n\r\n", Status::kDone, "x"},
-    {"at the limit", "14\r\n01234567890123456789\r\n0\r\n\r\n", Status::kDone, "01234567890123456789"},
+    {"at the limit", "14\r\n01234567890123456789\r\n0\r\n\r\n", Status::kDone,
+     "01234567890123456789"},
     {"over the limit in one chunk", "15\r\n", Status::kTooLarge, ""},
     {"over the limit in two chunks", "14\r\n01234567890123456789\r\n1\r\n", Status::kTooLarge,
      "01234567890123456789"},

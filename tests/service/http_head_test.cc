@@ -7,14 +7,16 @@
 namespace writ {
 namespace {
 
-// Scans a head as if it came byte by byte, then parses it. Status 0: it was taken; -1: more bytes were wanted.
+// Scans a head as if it came byte by byte, then parses it. Status 0: it was taken; -1: more bytes
+// were wanted.
 int status_of(const std::string& bytes, RequestHead* head, const HttpLimits& limits = {}) {
   HeadScanner scanner(limits);
   for (std::size_t size = 1; size <= bytes.size(); ++size) {
     const auto result = scanner.scan(std::string_view(bytes).substr(0, size));
     if (result.refusal) return result.refusal->status;
     if (result.size == 0) continue;
-    const auto refusal = parse_request_head(std::string_view(bytes).substr(0, result.size), limits, head);
+    const auto refusal =
+        parse_request_head(std::string_view(bytes).substr(0, result.size), limits, head);
     return refusal ? refusal->status : 0;
   }
   return -1;
@@ -41,7 +43,8 @@ const Row kRows[] = {
     {"tab and UTF-8 in a value", with_fields("Writ-Reason: a\tb \xc3\xa4\r\n"), 0},
     {"empty value", with_fields("X:\r\n"), 0},
     {"absolute target", "GET http://localhost/a HTTP/1.1\r\nHost: localhost\r\n\r\n", 0},
-    {"absolute target of another host", "GET http://evil/a HTTP/1.1\r\nHost: localhost\r\n\r\n", 400},
+    {"absolute target of another host", "GET http://evil/a HTTP/1.1\r\nHost: localhost\r\n\r\n",
+     400},
     {"asterisk for OPTIONS", "OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n", 0},
     {"asterisk for GET", "GET * HTTP/1.1\r\nHost: localhost\r\n\r\n", 400},
     {"authority target", "CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n", 400},
@@ -86,7 +89,8 @@ const Row kRows[] = {
     {"chunked", with_fields("Transfer-Encoding: Chunked\r\n"), 0},
     {"both framings", with_fields("Content-Length: 3\r\nTransfer-Encoding: chunked\r\n"), 400},
     {"gzip coding", with_fields("Transfer-Encoding: gzip, chunked\r\n"), 501},
-    {"chunked twice", with_fields("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n"), 400},
+    {"chunked twice", with_fields("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n"),
+     400},
     {"obfuscated chunked", with_fields("Transfer-Encoding: xchunked\r\n"), 501},
     {"chunked in HTTP/1.0", "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
     {"two content types", with_fields("Content-Type: a/b\r\nContent-Type: a/b\r\n"), 400},
@@ -95,7 +99,8 @@ const Row kRows[] = {
     {"expects something else", with_fields("Expect: tea\r\n"), 417},
     {"99 more fields", with_fields(many_fields(99)), 0},
     {"100 more fields", with_fields(many_fields(100)), 431},
-    {"long request line", "GET /" + std::string(8 * 1024 - 14, 'a') + " HTTP/1.1\r\nHost: a\r\n\r\n", 0},
+    {"long request line",
+     "GET /" + std::string(8 * 1024 - 14, 'a') + " HTTP/1.1\r\nHost: a\r\n\r\n", 0},
     {"too long request line", "GET /" + std::string(8 * 1024 - 13, 'a') + " HTTP/1.1\r\n", 414},
     {"request line without end", std::string(8 * 1024 + 2, 'a'), 414},
     {"large field", with_fields("X: " + std::string(31 * 1024, 'a') + "\r\n"), 0},
@@ -115,7 +120,8 @@ BOOST_AUTO_TEST_CASE(a_head_is_taken_or_refused_with_the_right_status) {
 BOOST_AUTO_TEST_CASE(the_parts_of_a_head_are_found) {
   RequestHead head;
   const std::string bytes =
-      "POST /a/b?c=d?e HTTP/1.1\r\nhost: [::1]:80\r\nX-One:  1 \t\r\ncontent-length: 5\r\nx-one: 2\r\n\r\nhello";
+      "POST /a/b?c=d?e HTTP/1.1\r\nhost: [::1]:80\r\nX-One:  1 \t\r\ncontent-length: 5\r\nx-one: "
+      "2\r\n\r\nhello";
   BOOST_TEST(status_of(bytes, &head) == 0);
   BOOST_TEST(head.method == "POST");
   BOOST_TEST(head.path == "/a/b");

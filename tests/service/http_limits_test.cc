@@ -60,7 +60,8 @@ BOOST_AUTO_TEST_CASE(headers_of_the_client_cannot_pose_as_the_connection) {
   {
     ReferenceServer server(options);
     RawClient client(server.port());
-    const RawAnswer answer = client.exchange(get("/hello", "REMOTE_ADDR: 9.9.9.9\r\nRange: bytes=0-1\r\n"));
+    const RawAnswer answer =
+        client.exchange(get("/hello", "REMOTE_ADDR: 9.9.9.9\r\nRange: bytes=0-1\r\n"));
     BOOST_TEST(answer.status == 200);
     BOOST_TEST(answer.body == "hello\n");
   }
@@ -73,7 +74,8 @@ BOOST_AUTO_TEST_CASE(a_body_over_the_limit_is_resource_exhausted_whatever_its_fr
   RouterOptions router;
   router.max_message_bytes = 1000;
   ReferenceServer server(options, router);
-  const std::string head = "POST " + std::string(kEcho) + " HTTP/1.1\r\nHost: a\r\nContent-Type: application/proto\r\n";
+  const std::string head =
+      "POST " + std::string(kEcho) + " HTTP/1.1\r\nHost: a\r\nContent-Type: application/proto\r\n";
   const std::string body(1001, '\0');
   const std::pair<const char*, std::string> rows[] = {
       {"length", head + "Content-Length: 1001\r\n\r\n" + body},
@@ -86,9 +88,10 @@ BOOST_AUTO_TEST_CASE(a_body_over_the_limit_is_resource_exhausted_whatever_its_fr
     RawClient client(server.port());
     const RawAnswer answer = client.exchange(request);
     BOOST_TEST(answer.status == 429, name);
-    BOOST_TEST(answer.body ==
-                   R"({"code":"resource_exhausted","message":"the message is larger than the limit of 1000 bytes"})",
-               name);
+    BOOST_TEST(
+        answer.body ==
+            R"({"code":"resource_exhausted","message":"the message is larger than the limit of 1000 bytes"})",
+        name);
   }
 }
 

@@ -45,7 +45,8 @@ BOOST_AUTO_TEST_CASE(an_unknown_path_is_404) {
   for (const char* path : {"/", "/hell", "/hello/", "/hello%2F", "/a%2Fb", "//hello"}) {
     const RawAnswer answer = client.exchange(get(path));
     BOOST_TEST(answer.status == 404, path);
-    BOOST_TEST(answer.body == R"({"code":"unimplemented","message":"there is nothing at this path"})");
+    BOOST_TEST(answer.body ==
+               R"({"code":"unimplemented","message":"there is nothing at this path"})");
   }
   BOOST_TEST(client.exchange(get("/%zz")).status == 400);
 }
@@ -63,8 +64,10 @@ BOOST_AUTO_TEST_CASE(pipelined_requests_are_answered_in_order) {
 BOOST_AUTO_TEST_CASE(the_body_of_a_GET_is_not_the_next_request) {
   ReferenceServer server;
   RawClient client(server.port());
-  client.send("GET /hello HTTP/1.1\r\nHost: a\r\nContent-Length: 34\r\n\r\nGET /nothing HTTP/1.1\r\nHost: b\r\n\r\n" +
-              get("/hello"));
+  client.send(
+      "GET /hello HTTP/1.1\r\nHost: a\r\nContent-Length: 34\r\n\r\nGET /nothing HTTP/1.1\r\nHost: "
+      "b\r\n\r\n" +
+      get("/hello"));
   BOOST_TEST(client.receive().status == 200);
   BOOST_TEST(client.receive().status == 200);
 }
@@ -84,12 +87,15 @@ BOOST_AUTO_TEST_CASE(a_request_may_arrive_byte_by_byte) {
 BOOST_AUTO_TEST_CASE(every_answer_has_a_request_id) {
   ReferenceServer server;
   RawClient client(server.port());
-  BOOST_TEST(client.exchange(get("/hello", "X-Request-Id: my id 1\r\n")).header("X-Request-Id") == "my id 1");
+  BOOST_TEST(client.exchange(get("/hello", "X-Request-Id: my id 1\r\n")).header("X-Request-Id") ==
+             "my id 1");
   const std::string made = client.exchange(get("/hello")).header("X-Request-Id");
   BOOST_TEST(made.size() == 32U);
   BOOST_TEST(client.exchange(get("/hello")).header("X-Request-Id") != made);
   const std::string long_id(129, 'a');
-  BOOST_TEST(client.exchange(get("/hello", "X-Request-Id: " + long_id + "\r\n")).header("X-Request-Id").size() == 32U);
+  BOOST_TEST(client.exchange(get("/hello", "X-Request-Id: " + long_id + "\r\n"))
+                 .header("X-Request-Id")
+                 .size() == 32U);
   BOOST_TEST(client.exchange(get("/nothing")).header("X-Request-Id").size() == 32U);
   BOOST_TEST(client.exchange("nonsense\r\n\r\n").header("X-Request-Id").size() == 32U);
 }
@@ -146,7 +152,8 @@ BOOST_AUTO_TEST_CASE(each_request_is_one_record_in_the_log) {
   {
     ReferenceServer server(options);
     RawClient client(server.port());
-    client.exchange(post(kEcho, "application/proto", "\x0a\x02hi", "X-Writ-Actor: ci\r\nX-Request-Id: r1\r\n"));
+    client.exchange(
+        post(kEcho, "application/proto", "\x0a\x02hi", "X-Writ-Actor: ci\r\nX-Request-Id: r1\r\n"));
     client.exchange(get("/hello?token=secret"));
     client.exchange("nonsense\r\n\r\n");
   }

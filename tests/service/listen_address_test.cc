@@ -19,10 +19,14 @@ BOOST_AUTO_TEST_CASE(an_address_is_read_and_written_back) {
     bool loopback;
   };
   const Row rows[] = {
-      {"127.0.0.1:8080", "127.0.0.1", 8080, true}, {"[::1]:0", "::1", 0, true},
-      {"localhost:65535", "localhost", 65535, true}, {"127.9.9.9:1", "127.9.9.9", 1, true},
-      {"0.0.0.0:80", "0.0.0.0", 80, false},        {"[::]:80", "::", 80, false},
-      {":80", "", 80, false},                      {"example.org:80", "example.org", 80, false},
+      {"127.0.0.1:8080", "127.0.0.1", 8080, true},
+      {"[::1]:0", "::1", 0, true},
+      {"localhost:65535", "localhost", 65535, true},
+      {"127.9.9.9:1", "127.9.9.9", 1, true},
+      {"0.0.0.0:80", "0.0.0.0", 80, false},
+      {"[::]:80", "::", 80, false},
+      {":80", "", 80, false},
+      {"example.org:80", "example.org", 80, false},
       {"notlocalhost:80", "notlocalhost", 80, false},
       {"128.0.0.1:80", "128.0.0.1", 80, false},
   };
@@ -36,8 +40,9 @@ BOOST_AUTO_TEST_CASE(an_address_is_read_and_written_back) {
 }
 
 BOOST_AUTO_TEST_CASE(a_bad_address_is_refused) {
-  for (const char* text : {"", "8080", "localhost", "localhost:", "localhost:65536", "localhost:-1",
-                           "localhost:http", "::1:80", "[::1]", "[localhost]:80", "[::1:80", "a:1 "}) {
+  for (const char* text :
+       {"", "8080", "localhost", "localhost:", "localhost:65536", "localhost:-1", "localhost:http",
+        "::1:80", "[::1]", "[localhost]:80", "[::1:80", "a:1 "}) {
     BOOST_CHECK_THROW(parse_listen_address(text), ListenError);
   }
 }

@@ -53,7 +53,8 @@ RawAnswer RawClient::receive(bool head_only) {
   answer.status = std::stoi(line.substr(9, 3));
   while (!(line = take_line()).empty()) {
     const std::size_t colon = line.find(':');
-    answer.headers.emplace_back(line.substr(0, colon), trim_blanks(std::string_view(line).substr(colon + 1)));
+    answer.headers.emplace_back(line.substr(0, colon),
+                                trim_blanks(std::string_view(line).substr(colon + 1)));
   }
   if (answer.status == 100) return receive(head_only);
   if (head_only) return answer;
@@ -118,9 +119,10 @@ std::string RawClient::take_chunks() {
 
 std::string post(std::string_view path, std::string_view content_type, std::string_view body,
                  std::string_view more_headers) {
-  return "POST " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: " +
-         std::string(content_type) + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" +
-         std::string(more_headers) + "\r\n" + std::string(body);
+  return "POST " + std::string(path) +
+         " HTTP/1.1\r\nHost: localhost\r\nContent-Type: " + std::string(content_type) +
+         "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" + std::string(more_headers) +
+         "\r\n" + std::string(body);
 }
 
 std::string get(std::string_view target, std::string_view more_headers) {

@@ -19,7 +19,8 @@ struct RawAnswer {
   std::string header(std::string_view name) const;
 };
 
-/// A TCP connection that says exactly what it is told to, and waits at most a few seconds for anything.
+/// A TCP connection that says exactly what it is told to, and waits at most a few seconds for
+/// anything.
 class RawClient {
  public:
   explicit RawClient(std::uint16_t port);

@@ -22,7 +22,8 @@ constexpr char kSocketName[] = "/.s.PGSQL.5432";
 sockaddr_un unix_address(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) throw std::runtime_error("too long for a socket: " + path);
+  if (path.size() >= sizeof address.sun_path)
+    throw std::runtime_error("too long for a socket: " + path);
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   return address;
 }
@@ -81,7 +82,8 @@ std::optional<std::size_t> message_end(const std::string& buffer, std::size_t at
 
 PostgresProxy::PostgresProxy() {
   char pattern[] = "/tmp/writ-proxy-XXXXXX";
-  if (mkdtemp(pattern) == nullptr) throw std::runtime_error("cannot make a directory for the proxy");
+  if (mkdtemp(pattern) == nullptr)
+    throw std::runtime_error("cannot make a directory for the proxy");
   directory_ = pattern;
   const sockaddr_un address = unix_address(directory_ + kSocketName);
   listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -172,7 +174,8 @@ void PostgresProxy::accept_client() {
 }
 
 /// Counts a request and says whether and when its connection is to be cut.
-std::optional<PostgresProxy::Cut::When> PostgresProxy::request_seen(char type, const std::string& request) {
+std::optional<PostgresProxy::Cut::When> PostgresProxy::request_seen(char type,
+                                                                    const std::string& request) {
   const std::lock_guard lock(mutex_);
   ++round_trips_;
   if (armed_.empty()) return std::nullopt;

@@ -10,8 +10,8 @@
 
 namespace writ {
 
-/// Stands between a client and the PostgreSQL of WRIT_TEST_POSTGRES on a Unix socket of its own, counts
-/// round trips, and cuts connections on demand. Safe to call from any thread.
+/// Stands between a client and the PostgreSQL of WRIT_TEST_POSTGRES on a Unix socket of its own,
+/// counts round trips, and cuts connections on demand. Safe to call from any thread.
 class PostgresProxy {
  public:
   /// Where one connection is cut, once.
@@ -21,9 +21,9 @@ class PostgresProxy {
       kBeforeClient,  ///< The server has done it and said so; the client never hears of it.
     };
     When when = When::kBeforeServer;
-    std::string query;         ///< Of requests that are exactly this simple query; "" is any request.
-    int nth = 1;               ///< The nth of those, counted over all connections from the cut before on.
-    bool stay_away = false;    ///< Refuse new connections from then on, as `refuse(true)` does.
+    std::string query;  ///< Of requests that are exactly this simple query; "" is any request.
+    int nth = 1;        ///< The nth of those, counted over all connections from the cut before on.
+    bool stay_away = false;  ///< Refuse new connections from then on, as `refuse(true)` does.
   };
 
   PostgresProxy();
@@ -49,8 +49,8 @@ class PostgresProxy {
  private:
   struct Link {
     int server = -1;
-    bool started = false;    // its first message, which has no type byte, is through
-    bool swallow = false;    // the server's answer must not reach the client
+    bool started = false;                  // its first message, which has no type byte, is through
+    bool swallow = false;                  // the server's answer must not reach the client
     std::string from_client, from_server;  // not yet whole
   };
 

@@ -41,7 +41,8 @@ Connection maintenance() { return Connection(with_session_settings(joined(test_s
 
 std::string template_name() {
   std::string all = kRolesSql;
-  for (const Migration& migration : migrations()) all += migration.file + '\0' + migration.sql + '\0';
+  for (const Migration& migration : migrations())
+    all += migration.file + '\0' + migration.sql + '\0';
   return "writ_template_" + hex(sha256(all)).substr(0, 16);
 }
 
@@ -50,7 +51,8 @@ std::string ready_template() {
     const std::string wanted = template_name();
     Connection connection = maintenance();
     connection.exec(kLock);
-    if (!connection.exec_params("SELECT 1 FROM pg_database WHERE datname = $1", {wanted}).empty()) return wanted;
+    if (!connection.exec_params("SELECT 1 FROM pg_database WHERE datname = $1", {wanted}).empty())
+      return wanted;
     // Renamed once it is whole, so that a run killed here leaves no half a template.
     const std::string half = wanted + "_half";
     connection.exec("DROP DATABASE IF EXISTS " + half + " WITH (FORCE)");
@@ -70,11 +72,12 @@ std::map<std::string, std::string> test_server() {
   const char* text = std::getenv("WRIT_TEST_POSTGRES");
   if (text == nullptr || *text == '\0')
     throw std::runtime_error(
-        "WRIT_TEST_POSTGRES is not set: run the tests through tests/support/with_postgres, or give a superuser's "
+        "WRIT_TEST_POSTGRES is not set: run the tests through tests/support/with_postgres, or give "
+        "a superuser's "
         "connection string, e.g. WRIT_TEST_POSTGRES='host=/tmp/pg user=postgres dbname=postgres'");
   char* error = nullptr;
-  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> parsed(PQconninfoParse(text, &error),
-                                                                           &PQconninfoFree);
+  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> parsed(
+      PQconninfoParse(text, &error), &PQconninfoFree);
   if (!parsed) {
     const std::string why = error != nullptr ? error : "out of memory";
     PQfreemem(error);
@@ -99,7 +102,9 @@ TestDatabase TestDatabase::empty(const std::string& options) {
   return TestDatabase(std::move(name));
 }
 
-TestDatabase::TestDatabase(TestDatabase&& other) noexcept : name_(std::move(other.name_)) { other.name_.clear(); }
+TestDatabase::TestDatabase(TestDatabase&& other) noexcept : name_(std::move(other.name_)) {
+  other.name_.clear();
+}
 
 TestDatabase::~TestDatabase() {
   if (name_.empty()) return;
@@ -118,6 +123,8 @@ std::string TestDatabase::conninfo(const std::map<std::string, std::string>& ove
 }
 
 std::string TestDatabase::owner() const { return with_session_settings(conninfo()); }
-std::string TestDatabase::app() const { return with_session_settings(conninfo({{"user", "writ_app"}})); }
+std::string TestDatabase::app() const {
+  return with_session_settings(conninfo({{"user", "writ_app"}}));
+}
 
 }  // namespace writ

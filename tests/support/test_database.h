@@ -5,12 +5,12 @@
 
 namespace writ {
 
-/// A database of one test's own on the server that WRIT_TEST_POSTGRES names (a connection string of a
-/// superuser, e.g. `host=/tmp/pg user=postgres dbname=postgres`); dropped with the object.
+/// A database of one test's own on the server that WRIT_TEST_POSTGRES names (a connection string of
+/// a superuser, e.g. `host=/tmp/pg user=postgres dbname=postgres`); dropped with the object.
 class TestDatabase {
  public:
-  /// UTF-8 and migrated, with roles: a clone of a template that the first test of these migrations makes.
-  /// Throws std::runtime_error with what to do when WRIT_TEST_POSTGRES is unset.
+  /// UTF-8 and migrated, with roles: a clone of a template that the first test of these migrations
+  /// makes. Throws std::runtime_error with what to do when WRIT_TEST_POSTGRES is unset.
   TestDatabase();
   ~TestDatabase();
   TestDatabase(TestDatabase&& other) noexcept;
@@ -23,7 +23,8 @@ class TestDatabase {
   std::string owner() const;  ///< Conninfo of the superuser, with session settings.
   std::string app() const;    ///< Conninfo of `writ_app`, with session settings.
 
-  /// Conninfo without session settings. `overrides` replace its keywords, e.g. `{"user", "writ_app"}`.
+  /// Conninfo without session settings. `overrides` replace its keywords, e.g. `{"user",
+  /// "writ_app"}`.
   std::string conninfo(const std::map<std::string, std::string>& overrides = {}) const;
 
  private:

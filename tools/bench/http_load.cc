@@ -1,9 +1,11 @@
-// A load generator for the benchmarks: keep-alive HTTP/1.1 connections on one thread, each sending its next
-// request as soon as the last one is answered. Prints one JSON object with what it counted.
+// A load generator for the benchmarks: keep-alive HTTP/1.1 connections on one thread, each sending
+// its next request as soon as the last one is answered. Prints one JSON object with what it
+// counted.
 //
 // Kinds of requests:
 //   get     GetSettings of a random project out of --records
 //   update  UpdateSettings, each connection on a record of its own, which it creates first
+//   seed    CreateSettings of the instance, --domains domains and --records projects, each once
 //   path    GET of --path, for a trivial route
 
 #include <arpa/inet.h>
@@ -60,12 +62,15 @@ struct Counts {
   std::vector<float> latencies_us;
 };
 
-std::string post(const Options& options, const std::string& method, const google::protobuf::Message& message) {
+std::string post(const Options& options, const std::string& method,
+                 const google::protobuf::Message& message) {
   const bool json = options.codec == "json";
   const std::string body = json ? writ::write_json(message) : message.SerializeAsString();
-  return "POST /flyteidl2.settings.SettingsService/" + method + " HTTP/1.1\r\nHost: " + options.host +
-         "\r\nContent-Type: application/" + (json ? "json" : "proto") +
-         "\r\nConnect-Protocol-Version: 1\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  return "POST /flyteidl2.settings.SettingsService/" + method +
+         " HTTP/1.1\r\nHost: " + options.host + "\r\nContent-Type: application/" +
+         (json ? "json" : "proto") +
+         "\r\nConnect-Protocol-Version: 1\r\nContent-Length: " + std::to_string(body.size()) +
+         "\r\n\r\n" + body;
 }
 
 void fill(pb::Settings* settings, std::uint64_t round) {
@@ -113,6 +118,21 @@ std::string write_request(const Options& options, const Connection& connection) 
   return post(options, "UpdateSettings", request);
 }
 
+/// Creates record number `i`: the instance, then the domains, then the projects. Empty after the last.
+std::string seed_request(const Options& options, int i) {
+  pb::CreateSettingsRequest request;
+  fill(request.mutable_settings(), static_cast<std::uint64_t>(i));
+  const int project = i - 1 - options.domains;
+  if (project >= options.records) return "";
+  if (i == 0)
+    fill(request.mutable_key(), "", "");
+  else if (project < 0)
+    fill(request.mutable_key(), "d" + std::to_string(i - 1), "");
+  else
+    fill(request.mutable_key(), "d" + std::to_string(project % options.domains), "p" + std::to_string(project));
+  return post(options, "CreateSettings", request);
+}
+
 int connect_to(const Options& options) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -128,7 +148,8 @@ int connect_to(const Options& options) {
 
 void send_all(Connection& connection, const std::string& bytes) {
   connection.sent = Clock::now();
-  if (send(connection.fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(bytes.size()))
+  if (send(connection.fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) !=
+      static_cast<ssize_t>(bytes.size()))
     throw std::runtime_error(std::string("cannot send: ") + std::strerror(errno));
 }
 
@@ -137,7 +158,8 @@ bool take_answer(Connection& connection, std::string& answer) {
   const auto end = connection.in.find("\r\n\r\n");
   if (end == std::string::npos) return false;
   const auto field = connection.in.find("Content-Length: ");
-  if (field == std::string::npos || field > end) throw std::runtime_error("an answer without Content-Length");
+  if (field == std::string::npos || field > end)
+    throw std::runtime_error("an answer without Content-Length");
   const std::size_t size = end + 4 + std::stoul(connection.in.substr(field + 16, 20));
   if (connection.in.size() < size) return false;
   answer.assign(connection.in, 0, size);
@@ -172,16 +194,18 @@ Counts run(std::vector<Connection>& connections, double seconds,
       connection.in.append(buffer.data(), static_cast<std::size_t>(got));
       if (!take_answer(connection, answer)) continue;
       ++counts.answered;
-      counts.latencies_us.push_back(std::chrono::duration<float, std::micro>(now - connection.sent).count());
+      counts.latencies_us.push_back(
+          std::chrono::duration<float, std::micro>(now - connection.sent).count());
       if (!answer.starts_with("HTTP/1.1 200")) {
         if (counts.failed++ == 0) counts.first_failure = answer;
       } else {
         ++connection.version;
       }
-      if (now < until)
-        send_all(connection, next(connection));
-      else
+      const std::string request = now < until ? next(connection) : "";
+      if (request.empty())
         --open;
+      else
+        send_all(connection, request);
     }
   }
   close(epoll);
@@ -190,7 +214,8 @@ Counts run(std::vector<Connection>& connections, double seconds,
 
 double percentile(std::vector<float>& values, double share) {
   if (values.empty()) return 0;
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  const auto at =
+      values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
   std::nth_element(values.begin(), at, values.end());
   return *at;
 }
@@ -214,11 +239,14 @@ int measure(const Options& options) {
   if (options.kind == "get") {
     gets = get_requests(options);
     next = [&](Connection&) { return gets[random() % gets.size()]; };
+  } else if (options.kind == "seed") {
+    next = [&, i = 0](Connection&) mutable { return seed_request(options, i++); };
   } else if (options.kind == "update") {
     next = [&](Connection& connection) { return write_request(options, connection); };
     run(connections, 0, next);  // one create each
   } else {
-    const std::string get = "GET " + options.path + " HTTP/1.1\r\nHost: " + options.host + "\r\n\r\n";
+    const std::string get =
+        "GET " + options.path + " HTTP/1.1\r\nHost: " + options.host + "\r\n\r\n";
     next = [get](Connection&) { return get; };
   }
   const double cpu_before = cpu_seconds();
@@ -227,9 +255,11 @@ int measure(const Options& options) {
   const double took = std::chrono::duration<double>(Clock::now() - begun).count();
   for (const Connection& connection : connections) close(connection.fd);
   std::printf(
-      "{\"requests\": %llu, \"failed\": %llu, \"seconds\": %.3f, \"per_second\": %.0f, \"p50_us\": %.0f, "
+      "{\"requests\": %llu, \"failed\": %llu, \"seconds\": %.3f, \"per_second\": %.0f, \"p50_us\": "
+      "%.0f, "
       "\"p99_us\": %.0f, \"client_cpu_us\": %.1f}\n",
-      static_cast<unsigned long long>(counts.answered), static_cast<unsigned long long>(counts.failed), took,
+      static_cast<unsigned long long>(counts.answered),
+      static_cast<unsigned long long>(counts.failed), took,
       static_cast<double>(counts.answered) / took, percentile(counts.latencies_us, 0.5),
       percentile(counts.latencies_us, 0.99),
       (cpu_seconds() - cpu_before) * 1e6 / static_cast<double>(counts.answered));
@@ -242,7 +272,7 @@ int measure(const Options& options) {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("Load generator for the benchmarks");
-  app.add_option("kind", options.kind, "get, update or path");
+  app.add_option("kind", options.kind, "get, update, seed or path");
   app.add_option("--host", options.host, "IPv4 address on this machine");
   app.add_option("--port", options.port);
   app.add_option("--connections", options.connections);

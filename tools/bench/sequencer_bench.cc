@@ -1,5 +1,6 @@
-// One write alone, at the sequencer, against the least a durable write can cost on the same cluster: a prepared
-// one-row INSERT into a table equal to `events`, committed by itself. Five alternating rounds, medians.
+// One write alone, at the sequencer, against the least a durable write can cost on the same
+// cluster: a prepared one-row INSERT into a table equal to `events`, committed by itself. Five
+// alternating rounds, medians.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -48,11 +49,15 @@ void run(const std::string& conninfo, int count, int rounds) {
   options.conninfo = writ::with_session_settings(conninfo);
   writ::Sequencer sequencer(options, {writ::settings_domain()});
   writ::Connection plain(options.conninfo);
-  plain.exec("DROP TABLE IF EXISTS writ_build.one_row; CREATE TABLE writ_build.one_row (LIKE writ.events INCLUDING ALL)");
-  plain.prepare("insert",
-                "INSERT INTO writ_build.one_row VALUES ($1::bigint, $2, $3::bigint, 'settings.updated', now(), 'bench', '',"
-                " 'bench-1', gen_random_uuid(), $4, decode(repeat('11', 32), 'hex'), repeat('e', 430),"
-                " decode(repeat('11', 32), 'hex'))");
+  plain.exec(
+      "DROP TABLE IF EXISTS writ_build.one_row; CREATE TABLE writ_build.one_row (LIKE writ.events "
+      "INCLUDING ALL)");
+  plain.prepare(
+      "insert",
+      "INSERT INTO writ_build.one_row VALUES ($1::bigint, $2, $3::bigint, 'settings.updated', "
+      "now(), 'bench', '',"
+      " 'bench-1', gen_random_uuid(), $4, decode(repeat('11', 32), 'hex'), repeat('e', 430),"
+      " decode(repeat('11', 32), 'hex'))");
 
   const std::string project = writ::random_uuid();
   sequencer.submit(command(project, 0));
@@ -73,11 +78,12 @@ void run(const std::string& conninfo, int count, int rounds) {
   for (int round = 0; round < rounds; ++round) {
     writes.push_back(micros_each(count, write));
     inserts.push_back(micros_each(count, insert));
-    std::printf("round %d: sequencer %.0f us, one-row commit %.0f us\n", round + 1, writes.back(), inserts.back());
+    std::printf("round %d: sequencer %.0f us, one-row commit %.0f us\n", round + 1, writes.back(),
+                inserts.back());
   }
   plain.exec("DROP TABLE writ_build.one_row");
-  std::printf("median: sequencer %.0f us, one-row commit %.0f us, ratio %.2f (at most 3)\n", median(writes),
-              median(inserts), median(writes) / median(inserts));
+  std::printf("median: sequencer %.0f us, one-row commit %.0f us, ratio %.2f (at most 3)\n",
+              median(writes), median(inserts), median(writes) / median(inserts));
 }
 
 }  // namespace
