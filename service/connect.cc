@@ -71,10 +71,18 @@ void check_local_page(const RouterOptions& options, const RequestHead& head) {
   }
 }
 
-void wrong_method(std::string allow, HttpResponse& response) {
-  answer_error({Code::kUnimplemented, "this HTTP method is not allowed here"}, response);
-  response.status = 405;
-  response.set_header("Allow", std::move(allow));
+// What is wrong with the HTTP of a request is said in HTTP: a Connect client makes its code from
+// the status.
+void answer_http(int status, const std::string& message, HttpResponse& response) {
+  response.status = status;
+  response.content_type = "text/plain; charset=utf-8";
+  response.body = message + "\n";
+  response.record.code = std::to_string(status);
+}
+
+void wrong_method(const std::string& allow, HttpResponse& response) {
+  answer_http(405, "this HTTP method is not allowed here", response);
+  response.set_header("Allow", allow);
 }
 
 void answer_plain(const Router::PlainHandler& handler, const RouterOptions& options,
@@ -93,10 +101,9 @@ void answer_plain(const Router::PlainHandler& handler, const RouterOptions& opti
 }
 
 void unsupported_type(const RpcMethod& method, bool grpc, HttpResponse& response) {
-  answer_error({Code::kUnimplemented, grpc ? "gRPC needs HTTP/2; speak Connect or gRPC-Web here"
-                                           : "unsupported content type"},
-               response);
-  response.status = 415;
+  answer_http(
+      415, grpc ? "gRPC needs HTTP/2; speak Connect or gRPC-Web here" : "unsupported content type",
+      response);
   const std::string own = method.stream ? "application/connect+json, application/connect+proto"
                                         : "application/json, application/proto";
   response.set_header(
@@ -214,11 +221,11 @@ void Router::handle(const HttpRequest& request, HttpResponse& response) const {
       return answer_options(options_.allowed_origins, "GET, HEAD, OPTIONS, POST", request,
                             response);
     }
-    answer_error({Code::kUnimplemented, "there is nothing at this path"}, response);
-    response.status = 404;
+    answer_http(404, "there is nothing at this path", response);
   } catch (...) {
-    answer_error(to_connect_error(std::current_exception(), request.request_id, options_),
-                 response);
+    answer_error_as(parse_wire(request.head.field("Content-Type")),
+                    to_connect_error(std::current_exception(), request.request_id, options_),
+                    response);
   }
 }
 

@@ -56,7 +56,7 @@ class ConnectError : public std::runtime_error {
   const std::vector<std::shared_ptr<const google::protobuf::Message>>& details() const {
     return details_;
   }
-  ConnectError&& with_detail(std::shared_ptr<const google::protobuf::Message> detail) &&;
+  ConnectError with_detail(std::shared_ptr<const google::protobuf::Message> detail) &&;
 
  private:
   Code code_;

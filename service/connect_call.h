@@ -86,11 +86,19 @@ RequestContext make_context(const HttpRequest& request, const RpcMethod& method,
 ConnectError to_connect_error(std::exception_ptr exception, std::string_view request_id,
                               const RouterOptions& options);
 
+/// Base64 text as the protocols want it.
+std::string without_padding(std::string base64);
+
 /// The JSON object of an error: code, message, details.
 std::string error_json(const ConnectError& error);
 
 /// Makes `response` a JSON error with the HTTP status of the code.
 void answer_error(const ConnectError& error, HttpResponse& response);
+
+/// Makes `response` an error in the form the caller's protocol has for it; JSON when there is no
+/// protocol.
+void answer_error_as(const std::optional<Wire>& wire, const ConnectError& error,
+                     HttpResponse& response);
 
 /// The error for a body over the limit.
 ConnectError too_large(std::size_t limit);

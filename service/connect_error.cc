@@ -37,11 +37,6 @@ constexpr std::array<CodeRow, 16> kCodes = {{
 
 const CodeRow& row_of(Code code) { return kCodes.at(static_cast<std::size_t>(code)); }
 
-std::string without_padding(std::string base64) {
-  while (!base64.empty() && base64.back() == '=') base64.pop_back();
-  return base64;
-}
-
 void append_detail(const google::protobuf::Message& detail, std::string* out) {
   out->append("{\"type\":");
   append_json_string(detail.GetTypeName(), out);
@@ -52,11 +47,15 @@ void append_detail(const google::protobuf::Message& detail, std::string* out) {
 
 }  // namespace
 
+std::string without_padding(std::string base64) {
+  while (!base64.empty() && base64.back() == '=') base64.pop_back();
+  return base64;
+}
+
 std::string_view code_name(Code code) { return row_of(code).name; }
 int http_status(Code code) { return row_of(code).status; }
 
-ConnectError&& ConnectError::with_detail(
-    std::shared_ptr<const google::protobuf::Message> detail) && {
+ConnectError ConnectError::with_detail(std::shared_ptr<const google::protobuf::Message> detail) && {
   details_.push_back(std::move(detail));
   return std::move(*this);
 }

@@ -31,6 +31,17 @@ std::string connect_end(const std::optional<ConnectError>& error, const Metadata
   return out.append("}");
 }
 
+std::string end_frame(const Wire& wire, const std::optional<ConnectError>& error,
+                      const Metadata& trailers) {
+  std::string frame;
+  if (wire.protocol == Protocol::kConnectStream) {
+    append_envelope(kConnectEndFlag, connect_end(error, trailers), &frame);
+  } else {
+    append_envelope(kGrpcWebTrailersFlag, grpc_web_trailers(error, trailers), &frame);
+  }
+  return wire.text ? encode_base64(frame) : frame;
+}
+
 std::string_view header_for(const Wire& wire, std::string_view connect, std::string_view grpc) {
   return wire.protocol == Protocol::kConnectStream ? connect : grpc;
 }
@@ -57,7 +68,9 @@ class EnvelopedAnswer : public StreamSink {
       data = gzip(data);
       flags = kCompressedFlag;
     }
-    if (!put(flags, data, streams_)) return false;
+    std::string frame;
+    append_envelope(flags, data, &frame);
+    if (!put(wire_.text ? encode_base64(frame) : frame, streams_)) return false;
     return going_on();
   }
 
@@ -76,10 +89,7 @@ class EnvelopedAnswer : public StreamSink {
     }
     response_.record.code = error ? code_name(error->code()) : "ok";
     response_.record.key = notes_.log_key;
-    const bool connect = wire_.protocol == Protocol::kConnectStream;
-    put(connect ? kConnectEndFlag : kGrpcWebTrailersFlag,
-        connect ? connect_end(error, notes_.trailers) : grpc_web_trailers(error, notes_.trailers),
-        writer_ != nullptr);
+    put(end_frame(wire_, error, notes_.trailers), writer_ != nullptr);
     if (writer_ == nullptr) set_head();
   }
 
@@ -95,10 +105,7 @@ class EnvelopedAnswer : public StreamSink {
     return !told_to_stop_;
   }
 
-  bool put(std::uint8_t flags, std::string_view data, bool at_once) {
-    std::string frame;
-    append_envelope(flags, data, &frame);
-    if (wire_.text) frame = encode_base64(frame);
+  bool put(const std::string& frame, bool at_once) {
     if (!at_once) {
       response_.body.append(frame);
       return true;
@@ -157,6 +164,7 @@ std::string read_message(const Wire& wire, const HttpRequest& request, std::size
   if (!bytes.empty()) {
     throw ConnectError(Code::kUnimplemented, "the request has more than one message");
   }
+  if (envelope->data.size() > limit) throw too_large(limit);
   if ((envelope->flags & kCompressedFlag) == 0) return std::string(envelope->data);
   if (!gzip) {
     throw ConnectError(Code::kInternal, "the message is compressed, but no header says how");
@@ -191,6 +199,18 @@ void call(const RpcMethod& method, const RouterOptions& options, const Wire& wir
 }
 
 }  // namespace
+
+void answer_error_as(const std::optional<Wire>& wire, const ConnectError& error,
+                     HttpResponse& response) {
+  if (!wire ||
+      (wire->protocol != Protocol::kConnectStream && wire->protocol != Protocol::kGrpcWeb)) {
+    return answer_error(error, response);
+  }
+  response.status = 200;
+  response.content_type = wire->content_type;
+  response.body = end_frame(*wire, error, {});
+  response.record.code = code_name(error.code());
+}
 
 void answer_enveloped(const RpcMethod& method, const RouterOptions& options, const Wire& wire,
                       const HttpRequest& request, HttpResponse& response) {

@@ -47,6 +47,7 @@ void call_unary(const RpcMethod& method, const RouterOptions& options, const Una
     inflated = inflate_message(bytes, options.max_message_bytes);
     bytes = inflated;
   }
+  if (bytes.size() > options.max_message_bytes) throw too_large(options.max_message_bytes);
   const std::unique_ptr<google::protobuf::Message> message(method.request->New());
   decode_message(input.codec, bytes, message.get(), notes);
   context.check_deadline();

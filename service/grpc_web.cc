@@ -114,7 +114,8 @@ std::string grpc_web_trailers(const std::optional<ConnectError>& error, const Me
   if (error) {
     append_field("grpc-message", percent_encoded(error->what()), &out);
     if (!error->details().empty()) {
-      append_field("grpc-status-details-bin", encode_base64(status_message(*error)), &out);
+      append_field("grpc-status-details-bin",
+                   without_padding(encode_base64(status_message(*error))), &out);
     }
   }
   for (const auto& [name, value] : trailers) append_field(name, value, &out);

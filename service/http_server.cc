@@ -123,6 +123,9 @@ class HttpServer::Impl {
     const std::lock_guard lock(mutex_);
     HttpServerState state = counts_;
     state.connections = connections_.size();
+    for (const HttpConnection* connection : connections_) {
+      state.idle += connection->phase() == HttpConnection::Phase::kIdle ? 1 : 0;
+    }
     state.streams = environment_.streams.load();
     return state;
   }

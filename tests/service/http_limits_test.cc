@@ -31,6 +31,14 @@ HttpServerOptions few_connections(std::size_t count) {
   return options;
 }
 
+bool idle_connections_become(HttpServer& server, std::size_t count) {
+  const auto start = steady_clock::now();
+  while (server.state().idle != count && steady_clock::now() - start < seconds(10)) {
+    std::this_thread::yield();
+  }
+  return server.state().idle == count;
+}
+
 BOOST_AUTO_TEST_SUITE(http_limits)
 
 BOOST_AUTO_TEST_CASE(a_hostile_head_is_refused_and_the_connection_closed) {
@@ -157,14 +165,16 @@ BOOST_AUTO_TEST_CASE(a_client_that_does_not_read_is_given_up_on) {
 }
 
 BOOST_AUTO_TEST_CASE(an_idle_connection_gives_way_to_a_new_one) {
-  ReferenceServer server({}, {});
   ReferenceServer full(few_connections(3));
   RawClient oldest(full.port());
   oldest.exchange(get("/hello"));
+  BOOST_TEST(idle_connections_become(full.server(), 1));
   RawClient second(full.port());
   second.exchange(get("/hello"));
+  BOOST_TEST(idle_connections_become(full.server(), 2));
   RawClient third(full.port());
   third.exchange(get("/hello"));
+  BOOST_TEST(idle_connections_become(full.server(), 3));
   RawClient fourth(full.port());
   BOOST_TEST(fourth.exchange(get("/hello")).status == 200);
   BOOST_TEST(oldest.closed_within(seconds(1)));

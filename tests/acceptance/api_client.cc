@@ -1,0 +1,108 @@
+#include "tests/acceptance/api_client.h"
+
+#include <httplib.h>
+
+#include <algorithm>
+
+namespace writ::test {
+
+struct ApiClient::Impl {
+  explicit Impl(std::uint16_t port) : http("127.0.0.1", port) {}
+  httplib::Client http;
+};
+
+std::string HttpAnswer::header(std::string_view name) const {
+  const auto same = [](char a, char b) { return std::tolower(a) == std::tolower(b); };
+  for (const auto& [key, value] : headers)
+    if (std::equal(key.begin(), key.end(), name.begin(), name.end(), same)) return value;
+  return "";
+}
+
+std::string HttpAnswer::text(std::string_view member) const {
+  if (body.empty() || body.front() != '{') return "";
+  const Json parsed = json();
+  const Json* found = parsed.find(member);
+  return found == nullptr ? "" : found->text();
+}
+
+long HttpAnswer::version() const {
+  if (status != 200) return 0;
+  const Json parsed = json();
+  const Json* found = parsed.at("settingsRecord").find("version");
+  return found == nullptr ? 0 : std::stol(found->text());
+}
+
+ApiClient::ApiClient(std::uint16_t port, std::chrono::seconds patience)
+    : impl_(std::make_unique<Impl>(port)) {
+  impl_->http.set_keep_alive(true);
+  impl_->http.set_tcp_nodelay(true);
+  impl_->http.set_decompress(true);
+  impl_->http.set_url_encode(false);
+  impl_->http.set_connection_timeout(patience);
+  impl_->http.set_read_timeout(patience);
+  impl_->http.set_write_timeout(patience);
+}
+
+ApiClient::~ApiClient() = default;
+ApiClient::ApiClient(ApiClient&&) noexcept = default;
+
+HttpAnswer ApiClient::get(const std::string& path, const HttpFields& headers) {
+  return send("GET", path, "", "", headers);
+}
+
+HttpAnswer ApiClient::send(const std::string& method, const std::string& path,
+                           const std::string& type, const std::string& body,
+                           const HttpFields& headers) {
+  httplib::Request request;
+  request.method = method;
+  request.path = path;
+  request.body = body;
+  for (const auto& [name, value] : headers) request.headers.emplace(name, value);
+  if (!type.empty()) request.headers.emplace("Content-Type", type);
+  const httplib::Result result = impl_->http.send(request);
+  HttpAnswer answer;
+  if (!result) return answer;
+  answer.status = result->status;
+  answer.body = result->body;
+  answer.headers.assign(result->headers.begin(), result->headers.end());
+  return answer;
+}
+
+HttpAnswer ApiClient::call(const std::string& method, const std::string& body,
+                           const HttpFields& headers) {
+  return send("POST", kService + method, "application/json", body, headers);
+}
+
+HttpAnswer ApiClient::call_binary(const std::string& method, const std::string& body,
+                                  const HttpFields& headers) {
+  return send("POST", kService + method, "application/proto", body, headers);
+}
+
+Json key_json(const std::string& domain, const std::string& project) {
+  Json key = Json::object();
+  if (!domain.empty()) key["domain"] = domain;
+  if (!project.empty()) key["project"] = project;
+  return key;
+}
+
+Json queue_settings(const std::string& queue) {
+  Json settings = Json::object();
+  settings["run"]["defaultQueue"]["state"] = "SETTING_STATE_VALUE";
+  settings["run"]["defaultQueue"]["stringValue"] = queue;
+  return settings;
+}
+
+Json create_json(const Json& key, const Json& settings) {
+  Json request = Json::object();
+  request["key"] = key;
+  request["settings"] = settings;
+  return request;
+}
+
+Json update_json(const Json& key, const Json& settings, long version) {
+  Json request = create_json(key, settings);
+  request["version"] = std::to_string(version);
+  return request;
+}
+
+}  // namespace writ::test

@@ -1,0 +1,82 @@
+#include "tests/acceptance/writ_process.h"
+
+#include <algorithm>
+#include <csignal>
+#include <regex>
+#include <stdexcept>
+
+#include "tests/support/wait.h"
+
+#ifndef WRIT_PROGRAM
+#error "WRIT_PROGRAM, the path of the program under test, comes from the build"
+#endif
+
+namespace writ::test {
+namespace {
+
+constexpr std::chrono::seconds kStartLimit{60};
+
+/// What the machine that the tests run on says must not reach the program.
+ChildOptions options_of(std::vector<std::string> arguments,
+                        std::map<std::string, std::string> environment) {
+  return {std::move(arguments), std::move(environment), {"PG", "WRIT_"}};
+}
+
+}  // namespace
+
+std::string writ_program() { return WRIT_PROGRAM; }
+
+std::vector<std::string> on(const TestDatabase& database) {
+  return {"--database-url", database.conninfo({{"user", "writ_app"}}), "--migrate-url",
+          database.conninfo()};
+}
+
+WritProcess::WritProcess(std::vector<std::string> arguments,
+                         std::map<std::string, std::string> environment) {
+  std::vector<std::string> all{writ_program(), "serve"};
+  if (std::find(arguments.begin(), arguments.end(), "--listen") == arguments.end())
+    all.insert(all.end(), {"--listen", "127.0.0.1:0"});
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  child_ = std::make_unique<Child>(options_of(std::move(all), std::move(environment)));
+  const std::regex serving("serving http://\\S+:(\\d+)\n");
+  const bool decided = wait_until(
+      [&] {
+        std::smatch match;
+        const std::string said = log();
+        if (std::regex_search(said, match, serving))
+          port_ = static_cast<std::uint16_t>(std::stoi(match[1]));
+        return port_ != 0 || !child_->running();
+      },
+      kStartLimit);
+  if (port_ == 0)
+    throw std::runtime_error(std::string(decided ? "writ ended instead of serving: "
+                                                 : "writ does not serve in time: ") +
+                             log());
+}
+
+void WritProcess::terminate() { child_->signal(SIGTERM); }
+
+int WritProcess::stop(std::chrono::milliseconds limit) {
+  terminate();
+  return wait(limit);
+}
+
+int WritProcess::wait(std::chrono::milliseconds limit) { return child_->wait(limit).value_or(-1); }
+
+void WritProcess::kill_hard() {
+  child_->signal(SIGKILL);
+  child_->wait(std::chrono::seconds(10));
+}
+
+WritRun run_writ(std::vector<std::string> arguments,
+                 std::map<std::string, std::string> environment, std::chrono::milliseconds limit) {
+  arguments.insert(arguments.begin(), writ_program());
+  Child child(options_of(std::move(arguments), std::move(environment)));
+  WritRun run;
+  run.status = child.wait(limit).value_or(-1);
+  run.out = child.standard_output();
+  run.err = child.standard_error();
+  return run;
+}
+
+}  // namespace writ::test

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/acceptance/child.h"
+#include "tests/support/test_database.h"
+
+namespace writ::test {
+
+/// The options that make `writ serve` or `writ rebuild` work on this database: served as writ_app,
+/// migrated as the superuser.
+std::vector<std::string> on(const TestDatabase& database);
+
+/// `writ serve` as a process of its own, on a port of its own of the loopback address.
+class WritProcess {
+ public:
+  /// Starts with `--listen 127.0.0.1:0`, which `arguments` may overrule, and waits until it serves.
+  /// Throws std::runtime_error with what it said when it ends instead, or takes too long.
+  explicit WritProcess(std::vector<std::string> arguments,
+                       std::map<std::string, std::string> environment = {});
+  explicit WritProcess(const TestDatabase& database) : WritProcess(on(database)) {}
+
+  std::uint16_t port() const { return port_; }
+  pid_t pid() const { return child_->pid(); }
+  /// Standard error so far.
+  std::string log() const { return child_->standard_error(); }
+  bool running() { return child_->running(); }
+
+  /// Tells it to stop and waits. Its exit code; -1 when it is still there after `limit`.
+  int stop(std::chrono::milliseconds limit = std::chrono::seconds(15));
+  void terminate();
+  int wait(std::chrono::milliseconds limit);
+  /// kill -9, and waits until it is gone.
+  void kill_hard();
+
+ private:
+  std::unique_ptr<Child> child_;
+  std::uint16_t port_ = 0;
+};
+
+/// How a run of the program ended.
+struct WritRun {
+  int status = -1;  ///< Its exit code; -1 when it did not end in time.
+  std::string out, err;
+};
+
+/// Runs the program until it ends by itself, or kills it after `limit`.
+WritRun run_writ(std::vector<std::string> arguments,
+                 std::map<std::string, std::string> environment = {},
+                 std::chrono::milliseconds limit = std::chrono::seconds(30));
+
+/// The program under test.
+std::string writ_program();
+
+}  // namespace writ::test

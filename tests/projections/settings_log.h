@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "events/connection.h"
+#include "events/sequencer.h"
+#include "tests/support/test_database.h"
+
+namespace writ {
+
+/// A log whose commands are the events they append, with the settings projection beside it.
+struct SettingsLog {
+  SettingsLog();
+
+  /// Appends all events in one transaction, as one command. Throws what the sequencer throws.
+  Accepted write(std::vector<NewEvent> events);
+
+  /// All rows of the table, as PostgreSQL writes them, one a line.
+  std::string rows();
+  /// What the rows must be by the log alone, in the same form, by another statement than the fold.
+  std::string rows_by_the_log();
+
+  std::string text(const std::string& sql) { return owner.exec(sql)[0][0].c_str(); }
+
+  TestDatabase database;
+  Connection owner;
+  Sequencer sequencer;
+
+ private:
+  std::string lines(const std::string& sql);
+};
+
+/// Events of the record with the storage key `key`.
+NewEvent created(const std::string& key, const std::string& payload);
+NewEvent updated(const std::string& key, const std::string& payload);
+
+}  // namespace writ
