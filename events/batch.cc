@@ -6,6 +6,7 @@
 
 #include "events/array_literal.h"
 #include "events/envelope.h"
+#include "events/storable_text.h"
 
 namespace writ {
 namespace {
@@ -50,9 +51,8 @@ FROM events WHERE stream = $1 ORDER BY version DESC LIMIT 1
 
 Timestamp timestamp(std::int64_t micros) { return Timestamp(std::chrono::microseconds(micros)); }
 
-void check_no_nul(const std::string& text) {
-  if (text.find('\0') != std::string::npos)
-    throw std::invalid_argument("an event must not contain U+0000");
+void check_storable(const std::string& text) {
+  if (!is_storable(text)) throw std::invalid_argument("an event must be UTF-8 without U+0000");
 }
 
 StreamState state_of(const pqxx::row& row, pqxx::row::size_type first) {
@@ -111,7 +111,7 @@ const Domain& Batch::domain_of(const Command& command) const {
 std::vector<StreamName> Batch::streams_of(const Command& command) {
   try {
     std::vector<StreamName> streams = domain_of(command).load(command.body);
-    for (const StreamName& stream : streams) check_no_nul(stream.value);
+    for (const StreamName& stream : streams) check_storable(stream.value);
     return streams;
   } catch (const std::exception&) {
     unloadable_[&command] = std::current_exception();
@@ -242,7 +242,7 @@ void Batch::take_back() {
 
 void Batch::append(const NewEvent& event) {
   for (const std::string* text : {&event.stream.value, &event.type, &event.payload})
-    check_no_nul(*text);
+    check_storable(*text);
   std::size_t detail_bytes = 0;
   for (const auto& [key, value] : event.detail) detail_bytes += key.size() + value.size();
   if (detail_bytes > kMaxDetailBytes)

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "events/storable_text.h"
+
 namespace writ {
 namespace {
 
@@ -23,8 +25,8 @@ void check_text(const char* name, const std::string& text, std::size_t limit) {
   if (text.size() > limit)
     throw std::invalid_argument(std::string(name) + " must be at most " + std::to_string(limit) +
                                 " bytes");
-  if (text.find('\0') != std::string::npos)
-    throw std::invalid_argument(std::string(name) + " must not contain U+0000");
+  if (!is_storable(text))
+    throw std::invalid_argument(std::string(name) + " must be UTF-8 without U+0000");
 }
 
 void check_texts(const Command& command) {

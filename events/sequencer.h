@@ -58,9 +58,9 @@ class Sequencer {
   ///
   /// Throws, always without effect of the command: Overloaded (the queue is full), DeadlineExceeded
   /// (it passed before the command's batch began), IdempotencyKeyReused, StorageUnavailable,
-  /// StorageError, std::invalid_argument (a field is too long or has U+0000), and what the domain's
-  /// `decide` throws. Throws OutcomeUnknown when the commit was interrupted and the database stayed
-  /// away.
+  /// StorageError, std::invalid_argument (a field is too long or not UTF-8 or has U+0000), and what
+  /// the domain's `decide` throws. Throws OutcomeUnknown when the commit was interrupted and the
+  /// database stayed away.
   Outcome submit(Command command);
 
   /// Answers what is queued and ends the thread. New commands get StorageUnavailable.

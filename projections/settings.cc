@@ -11,7 +11,8 @@ constexpr int kFoldVersion = 1;
 // until the part with the event that superseded it.
 constexpr char kFold[] = R"sql(
 INSERT INTO settings (id, key, data, version, created_at, updated_at)
-SELECT min(position), substr(stream, 10), coalesce((array_agg(payload ORDER BY version DESC))[1], 'null')::jsonb,
+SELECT min(position), substr(stream, 10),
+       coalesce((array_agg(payload ORDER BY version DESC))[1], 'null')::jsonb,
        max(version), min(recorded_at), max(recorded_at)
 FROM batch WHERE starts_with(stream, 'settings/') GROUP BY stream
 ON CONFLICT (key) DO UPDATE

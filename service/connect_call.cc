@@ -194,8 +194,13 @@ RequestContext make_context(const HttpRequest& request, const RpcMethod& method,
   context.method = method.descriptor;
   context.http = &request;
   context.notes = notes;
-  context.deadline =
-      request.received + std::min(timeout.value_or(options.request_time), options.request_time);
+  if (method.unary) {
+    context.deadline =
+        request.received + std::min(timeout.value_or(options.request_time), options.request_time);
+  } else {
+    context.deadline =
+        timeout ? request.received + *timeout : RequestContext::Clock::time_point::max();
+  }
   context.actor = options.identify ? options.identify(request) : claimed_actor(request.head);
   context.reason = read_reason(request.head);
   context.idempotency_key = read_idempotency_key(request.head);

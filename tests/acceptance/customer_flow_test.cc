@@ -1,23 +1,17 @@
 #include <boost/test/unit_test.hpp>
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-#include <google/protobuf/util/json_util.h>
 
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <set>
 #include <sstream>
 
-#include "flyteidl2/settings/settings_service.pb.h"
 #include "tests/acceptance/api_client.h"
+#include "tests/acceptance/binary_messages.h"
 #include "tests/acceptance/log_checks.h"
 #include "tests/acceptance/writ_process.h"
 
 namespace writ::test {
 namespace {
-
-namespace pb = google::protobuf;
 
 const std::filesystem::path kSource = WRIT_SOURCE_DIR;
 
@@ -93,25 +87,6 @@ void run_in_json(const std::vector<Step>& steps) {
              boost::test_tools::per_element());
 }
 
-std::string deterministic_bytes(const pb::Message& message) {
-  std::string bytes;
-  pb::io::StringOutputStream stream(&bytes);
-  pb::io::CodedOutputStream coded(&stream);
-  coded.SetSerializationDeterministic(true);
-  message.SerializeToCodedStream(&coded);
-  coded.Trim();
-  return bytes;
-}
-
-/// The bytes of a message given as JSON, by the Protobuf library's own reader.
-std::string binary(const pb::Descriptor* type, const Json& json) {
-  const std::unique_ptr<pb::Message> message(
-      pb::MessageFactory::generated_factory()->GetPrototype(type)->New());
-  const auto status = pb::util::JsonStringToMessage(json.dump(), message.get());
-  BOOST_REQUIRE_MESSAGE(status.ok(), status.ToString() << " in " << json);
-  return deterministic_bytes(*message);
-}
-
 std::string hex(const std::string& bytes) {
   std::string out;
   for (const char c : bytes) {
@@ -142,18 +117,14 @@ BOOST_AUTO_TEST_CASE(the_recorded_steps_hold_in_binary) {
   const TestDatabase database;
   WritProcess writ(database);
   ApiClient client(writ.port());
-  const auto* service = flyteidl2::settings::SettingsRecord::descriptor()
-                            ->file()
-                            ->FindServiceByName("SettingsService");
   for (const Step& step : steps_of_files()) {
     BOOST_TEST_CONTEXT(step.name) {
-      const auto* method = service->FindMethodByName(step.path.substr(kService.size()));
-      BOOST_REQUIRE(method != nullptr);
+      const auto& method = settings_method(step.path.substr(kService.size()));
       const HttpAnswer answer = client.send("POST", step.path, "application/proto",
-                                            binary(method->input_type(), step.request));
+                                            to_binary(*method.input_type(), step.request));
       BOOST_TEST(answer.status == 200);
       BOOST_TEST(answer.header("Content-Type") == "application/proto");
-      BOOST_TEST(hex(answer.body) == hex(binary(method->output_type(), step.answer)));
+      BOOST_TEST(hex(answer.body) == hex(to_binary(*method.output_type(), step.answer)));
       BOOST_TEST(settings_rows(database.conninfo()) == step.rows);
     }
   }

@@ -32,12 +32,21 @@ std::vector<std::string> on(const TestDatabase& database) {
 }
 
 WritProcess::WritProcess(std::vector<std::string> arguments,
-                         std::map<std::string, std::string> environment) {
+                         std::map<std::string, std::string> environment)
+    : WritProcess(std::move(arguments), std::move(environment), kDoNotWait) {
+  await_serving();
+}
+
+WritProcess::WritProcess(std::vector<std::string> arguments,
+                         std::map<std::string, std::string> environment, DoNotWait) {
   std::vector<std::string> all{writ_program(), "serve"};
   if (std::find(arguments.begin(), arguments.end(), "--listen") == arguments.end())
     all.insert(all.end(), {"--listen", "127.0.0.1:0"});
   all.insert(all.end(), arguments.begin(), arguments.end());
   child_ = std::make_unique<Child>(options_of(std::move(all), std::move(environment)));
+}
+
+void WritProcess::await_serving() {
   const std::regex serving("serving http://\\S+:(\\d+)\n");
   const bool decided = wait_until(
       [&] {
@@ -52,6 +61,10 @@ WritProcess::WritProcess(std::vector<std::string> arguments,
     throw std::runtime_error(std::string(decided ? "writ ended instead of serving: "
                                                  : "writ does not serve in time: ") +
                              log());
+}
+
+bool WritProcess::await_log(const std::string& words) const {
+  return wait_until([&] { return log().find(words) != std::string::npos; }, kStartLimit);
 }
 
 void WritProcess::terminate() { child_->signal(SIGTERM); }

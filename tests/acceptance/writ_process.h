@@ -24,6 +24,15 @@ class WritProcess {
   explicit WritProcess(std::vector<std::string> arguments,
                        std::map<std::string, std::string> environment = {});
   explicit WritProcess(const TestDatabase& database) : WritProcess(on(database)) {}
+  /// Only starts.
+  enum DoNotWait { kDoNotWait };
+  WritProcess(std::vector<std::string> arguments, std::map<std::string, std::string> environment,
+              DoNotWait);
+
+  /// Waits until it serves; throws as the constructor does.
+  void await_serving();
+  /// Waits until standard error has `words` in it; false when it has not in time.
+  bool await_log(const std::string& words) const;
 
   std::uint16_t port() const { return port_; }
   pid_t pid() const { return child_->pid(); }

@@ -152,6 +152,7 @@ BOOST_FIXTURE_TEST_CASE(random_histories_are_what_the_memory_says, HistoryFixtur
   BOOST_CHECK_GT(model.events().size(), 100u);
   BOOST_CHECK_GT(proxy.cuts(), 0u);
   BOOST_CHECK_LT(unavailable, 60);
+  BOOST_CHECK(!fell_back());
 }
 
 }  // namespace writ

@@ -56,6 +56,7 @@ BOOST_AUTO_TEST_CASE(the_same_command_twice_in_one_batch_is_done_once) {
   BOOST_CHECK_EQUAL(events(), 3);
   BOOST_CHECK_EQUAL(number("SELECT count(*) FROM commands"), 2);
   check_log(*this);
+  BOOST_CHECK(!fell_back());
 }
 
 BOOST_AUTO_TEST_CASE(another_command_under_a_used_key_is_an_error) {

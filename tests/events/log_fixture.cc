@@ -1,5 +1,6 @@
 #include "tests/events/log_fixture.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <typeinfo>
 
@@ -92,6 +93,12 @@ std::unique_ptr<Sequencer> LogFixture::sequencer() {
 std::vector<std::string> LogFixture::warnings() const {
   const std::lock_guard lock(warnings_->mutex);
   return warnings_->lines;
+}
+
+bool LogFixture::fell_back() const {
+  return std::ranges::any_of(warnings(), [](const std::string& line) {
+    return line.find("refused by the database") != std::string::npos;
+  });
 }
 
 std::int64_t LogFixture::number(const std::string& sql) {

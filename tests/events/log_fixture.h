@@ -53,6 +53,10 @@ struct LogFixture {
   std::unique_ptr<Sequencer> sequencer();     ///< With `options()`.
   std::vector<std::string> warnings() const;  ///< What sequencers warned of.
 
+  /// Whether a batch was refused by the database and run again one command at a time: correct in
+  /// the end, but never what is wanted of good commands.
+  bool fell_back() const;
+
   /// Asks one number of the database, as its owner.
   std::int64_t number(const std::string& sql);
   std::string text(const std::string& sql);

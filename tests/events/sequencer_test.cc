@@ -111,6 +111,7 @@ BOOST_AUTO_TEST_CASE(a_rejected_command_between_two_neighbours_of_its_batch_leav
   BOOST_CHECK_EQUAL(last.events[0].version.value, 2);
   BOOST_CHECK_EQUAL(total("a"), 3);
   check_log(*this);
+  BOOST_CHECK(!fell_back());
 }
 
 BOOST_AUTO_TEST_CASE(a_command_sees_those_before_it_in_its_batch) {
@@ -132,6 +133,7 @@ BOOST_AUTO_TEST_CASE(a_command_sees_those_before_it_in_its_batch) {
   BOOST_CHECK(is_rejected(results[5]));
   BOOST_CHECK_EQUAL(accepted(results[6]).events[0].version.value, 2);
   check_log(*this);
+  BOOST_CHECK(!fell_back());
 }
 
 BOOST_AUTO_TEST_CASE(an_operation_sees_those_before_it_in_its_command) {
@@ -148,6 +150,7 @@ BOOST_AUTO_TEST_CASE(an_operation_sees_those_before_it_in_its_command) {
   BOOST_CHECK_EQUAL(total("a"), 6);
   BOOST_CHECK_EQUAL(sequencer->status().batches, 1u);
   check_log(*this);
+  BOOST_CHECK(!fell_back());
 }
 
 BOOST_AUTO_TEST_CASE(a_commit_is_taken_back_whole) {
@@ -185,6 +188,7 @@ BOOST_AUTO_TEST_CASE(a_commit_is_taken_back_whole) {
       check_log(*this);
     }
   }
+  BOOST_CHECK(!fell_back());
 }
 
 BOOST_AUTO_TEST_CASE(a_batch_whose_only_writes_are_taken_back_leaves_nothing) {
@@ -195,6 +199,7 @@ BOOST_AUTO_TEST_CASE(a_batch_whose_only_writes_are_taken_back_leaves_nothing) {
   check_log(*this);
   BOOST_CHECK_EQUAL(
       accepted(submit(*sequencer, counter_command({Add{"a", 1}}))).events[0].position.value, 1);
+  BOOST_CHECK(!fell_back());
 }
 
 BOOST_AUTO_TEST_CASE(a_command_without_events_is_accepted_and_leaves_nothing) {
@@ -213,8 +218,6 @@ BOOST_AUTO_TEST_CASE(a_command_that_breaks_fails_alone) {
   nobody_decides.domain = "nobody";
   Command wrong_body = counter_command({Add{"a", 1}});
   wrong_body.body = std::string("not operations");
-  Command bad_text = counter_command({Add{"a", 1}});
-  bad_text.reason = "not UTF-8: \xff";
   const Row rows[] = {
       {"its decision throws", counter_command({Fail{}}), &is_error<std::runtime_error>},
       {"its decision throws after a stage", counter_command({Add{"a", 1}, Fail{}}),
@@ -228,7 +231,8 @@ BOOST_AUTO_TEST_CASE(a_command_that_breaks_fails_alone) {
       {"its body is of another domain", wrong_body, &is_error<std::bad_any_cast>},
       {"its stream has U+0000", counter_command({Add{std::string("a\0b", 3), 1}}),
        &is_error<std::invalid_argument>},
-      {"its reason is not UTF-8", bad_text, &is_error<StorageError>},
+      {"its stream is not UTF-8", counter_command({Add{"\xff", 1}}),
+       &is_error<std::invalid_argument>},
       {"the fold cannot read its event", counter_command({Poison{"p"}}), &is_error<StorageError>},
       {"the fold cannot read its event, seen at a flush",
        counter_command({Poison{"p"}, AddIfTotalBelow{"a", 1, 1000}}), &is_error<StorageError>},

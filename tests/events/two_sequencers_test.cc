@@ -52,6 +52,7 @@ BOOST_FIXTURE_TEST_CASE(two_sequencers_share_one_log, LogFixture) {
   BOOST_CHECK_EQUAL(number("SELECT sum(total) FROM counters"), static_cast<std::int64_t>(appended));
   BOOST_CHECK_GT(sequencers[0]->status().events, 0u);
   BOOST_CHECK_EQUAL(sequencers[0]->status().events + sequencers[1]->status().events, appended);
+  BOOST_CHECK(!fell_back());
   check_log(*this);
 }
 

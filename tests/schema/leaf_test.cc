@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tests/schema/settings_tree.h"
+#include "writ/schema/v1/rules.pb.h"
 
 namespace writ {
 namespace {
@@ -62,6 +63,36 @@ BOOST_AUTO_TEST_CASE(every_field_of_the_tree_has_a_description) {
       BOOST_TEST(text.size() >= 10, step->full_name() << " needs a desc");
     }
   }
+}
+
+// A rule of the wrong kind would read a value that is not there.
+BOOST_AUTO_TEST_CASE(every_rule_fits_the_leaf_it_stands_on) {
+  using google::protobuf::FieldDescriptor;
+  for (const LeafPlace& place : all_leaf_places()) {
+    const auto& rules = place.steps.back()->options().GetExtension(schema::v1::rules);
+    const LeafShape shape = leaf_shape(place.type()).value();
+    const bool is_text = shape.value->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
+    const bool is_integer = shape.value->cpp_type() == FieldDescriptor::CPPTYPE_INT64;
+    const bool is_quantity = place.type().name() == "QuantitySetting";
+    BOOST_TEST((!rules.has_integer() || is_integer), place.path());
+    BOOST_TEST((!rules.has_text() || is_text), place.path());
+    BOOST_TEST((!rules.has_map() || shape.is_string_map()), place.path());
+    BOOST_TEST(rules.has_quantity() == is_quantity, place.path());
+    BOOST_TEST(!rules.has_enum_option(), place.path() << ": belongs on a field of the value");
+    BOOST_TEST(rules.upper_bound_of().empty(), place.path() << ": belongs on a group");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_name_in_a_rule_names_something) {
+  const auto& bound = st::TaskResourceSettings::descriptor()->FindFieldByName("max")->options();
+  BOOST_TEST(st::TaskResourceSettings::descriptor()->FindFieldByName(
+      bound.GetExtension(schema::v1::rules).upper_bound_of()));
+  const auto& device =
+      flyteidl2::core::GPUAccelerator::descriptor()->FindFieldByName("device")->options();
+  const auto& rule = device.GetExtension(schema::v1::rules).enum_option();
+  const auto* pool = google::protobuf::DescriptorPool::generated_pool();
+  BOOST_TEST(pool->FindEnumTypeByName(rule.enum_()));
+  BOOST_TEST(pool->FindExtensionByName(rule.option()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -171,6 +171,51 @@ BOOST_AUTO_TEST_CASE(what_is_written_reads_back_as_the_same_message) {
   }
 }
 
+/// Changes, drops or doubles a few bytes.
+std::string damaged(std::string text, std::mt19937_64& random) {
+  static const std::string_view bytes = "{}[]\",:\\-+.eE0129ntfu \n\x80\xff";
+  for (std::uint64_t i = random() % 4 + 1; i-- > 0 && !text.empty();) {
+    const std::size_t at = random() % text.size();
+    const std::size_t count = random() % 8 + 1;
+    switch (random() % 4) {
+      case 0:
+        text.erase(at, count);
+        break;
+      case 1:
+        text.insert(at, text.substr(random() % text.size(), count));
+        break;
+      case 2:
+        text[at] = static_cast<char>(random());
+        break;
+      default:
+        text[at] = bytes[random() % bytes.size()];
+    }
+  }
+  return text;
+}
+
+BOOST_AUTO_TEST_CASE(damaged_text_is_refused_or_read_to_what_can_be_written_and_read_again) {
+  const char* given = std::getenv("WRIT_SEED");
+  const std::uint64_t seed = given ? std::stoull(given) : std::random_device()();
+  BOOST_TEST_MESSAGE("seed (WRIT_SEED): " << seed);
+  std::mt19937_64 random(seed);
+  int refused = 0, accepted = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string text = damaged(write_json(random_message(random, 2)), random);
+    AllKinds message, back;
+    const JsonRead read = read_json(text, &message, JsonMode::kRequest);
+    ++(read.error ? refused : accepted);
+    if (read.error) continue;
+    const std::string json = write_json(message);
+    const JsonRead again = read_json(json, &back, JsonMode::kRequest);
+    BOOST_REQUIRE_MESSAGE(!again.error && again.unknown_fields.empty() && write_json(back) == json,
+                          "seed " << seed << ": " << text << " -> " << json);
+  }
+  // Both outcomes are common, or the damage says nothing.
+  BOOST_TEST(refused > 1000);
+  BOOST_TEST(accepted > 100);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_SUITE(gzip_bytes)
 
 BOOST_AUTO_TEST_CASE(what_was_compressed_comes_back) {
   std::string mixed;
-  for (int i = 0; i < 300'000; ++i) mixed.push_back(static_cast<char>((i * i * 7919) >> 7));
+  for (unsigned i = 0; i < 300'000; ++i) mixed.push_back(static_cast<char>((i * i * 7919) >> 7));
   for (const std::size_t size : {0, 1, 600, 4096, 40'000, 300'000}) {
     for (const int level : {1, 6}) {
       const std::string text = mixed.substr(0, size);

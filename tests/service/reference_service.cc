@@ -7,6 +7,8 @@
 namespace writ::test {
 namespace {
 
+using reference::CountRequest;
+using reference::CountResponse;
 using reference::EchoRequest;
 using reference::EchoResponse;
 using reference::FailRequest;
@@ -37,6 +39,33 @@ EchoResponse fail(const RequestContext&, const FailRequest& request) {
   throw std::move(error).with_detail(std::move(detail));
 }
 
+// Waits, but not for a caller that is gone.
+bool pause(std::chrono::milliseconds time, MessageStream<CountResponse>& out) {
+  const auto until = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < until) {
+    if (!out.alive()) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+void count(const RequestContext& context, const CountRequest& request,
+           MessageStream<CountResponse>& out) {
+  context.notes->headers.emplace_back("X-Count", std::to_string(request.to()));
+  context.notes->trailers.emplace_back("x-last", "one");
+  context.notes->trailers.emplace_back("x-last", "two");
+  context.set_log_key("count");
+  for (int number = 1; number <= request.to(); ++number) {
+    if (!pause(std::chrono::milliseconds(request.pause_ms()), out)) return;
+    CountResponse response;
+    response.set_number(number);
+    if (request.padding() > 0) response.set_padding(std::string(request.padding(), 'x'));
+    if (!out.send(response)) return;
+    if (number == request.fail_after()) throw ConnectError(Code::kAborted, "stopped at 100%\n");
+    if (number == request.break_after()) throw std::runtime_error("the secret of /var/lib");
+  }
+}
+
 RouterOptions with_translation(RouterOptions options) {
   options.translate = [](std::exception_ptr exception) -> std::optional<ConnectError> {
     try {
@@ -59,6 +88,7 @@ void register_reference_service(Router& router) {
   router.unary<EchoRequest, EchoResponse>(method("Echo"), echo);
   router.unary<EchoRequest, EchoResponse>(method("Read"), echo);
   router.unary<FailRequest, EchoResponse>(method("Fail"), fail);
+  router.server_stream<CountRequest, CountResponse>(method("Count"), count);
   router.get("/hello", [](const HttpRequest&, HttpResponse& response) {
     response.content_type = "text/plain; charset=utf-8";
     response.body = "hello\n";
