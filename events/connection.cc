@@ -32,6 +32,16 @@ std::string one_line(std::string text) {
   return text;
 }
 
+/// What libpq says of a text it cannot read, up to where it repeats the text: that may be a password.
+std::string without_quotation(const std::string& why) {
+  for (std::size_t quote = why.find('"'); quote != std::string::npos;) {
+    const bool one_character = quote + 2 < why.size() && why[quote + 2] == '"';  // "=" or "]"
+    if (!one_character) return why.substr(0, quote) + "...";
+    quote = why.find('"', quote + 3);
+  }
+  return why;
+}
+
 bool says_connection_lost(const std::string& sqlstate) {
   // 08: connection exceptions; 57P0x: shut down, crash recovery, not yet accepting connections;
   // 25P03: our own idle_in_transaction_session_timeout, which ends the session.
@@ -51,7 +61,8 @@ std::string with_session_settings(const std::string& conninfo) {
   const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> parsed(
       PQconninfoParse(conninfo.c_str(), &error), &PQconninfoFree);
   if (!parsed) {
-    const std::string why = error != nullptr ? one_line(error) : "out of memory";
+    const std::string why =
+        error != nullptr ? without_quotation(one_line(error)) : "out of memory";
     PQfreemem(error);
     throw StartError("the database URL is malformed: " + why);
   }

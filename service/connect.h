@@ -65,7 +65,7 @@ class ConnectError : public std::runtime_error {
 
 /// What a handler may say beside its message.
 struct AnswerNotes {
-  Metadata headers;      ///< Must be set before the first message of a stream.
+  Metadata headers;      ///< In a stream: to be set before its first `send` or `alive`.
   Metadata trailers;     ///< Sent in the way of each protocol.
   std::string log_key;   ///< What the request was about, for the log; never a secret.
   std::string warnings;  ///< Names of JSON fields that were ignored; made by the layer.
@@ -82,9 +82,10 @@ struct RequestContext {
   Clock::time_point deadline;   ///< When the caller stops waiting; a stream may have no end.
 
   const google::protobuf::MethodDescriptor* method = nullptr;
-  const HttpRequest* http =
-      nullptr;                   ///< The request itself; null in tests that make their own context.
-  AnswerNotes* notes = nullptr;  ///< Where to leave headers, trailers and the log key; may be null.
+  /// The request itself; null in tests that make their own context.
+  const HttpRequest* http = nullptr;
+  /// Where to leave headers, trailers and the log key; may be null.
+  AnswerNotes* notes = nullptr;
 
   /// Throws deadline_exceeded once the caller has stopped waiting.
   void check_deadline() const;
@@ -95,7 +96,7 @@ struct RequestContext {
 /// Takes the one answer of a unary call.
 using MessageSink = std::function<void(const google::protobuf::Message&)>;
 
-/// Takes the answers of a streaming call.
+/// Takes the answers of a streaming call; `MessageStream` is its typed form.
 class StreamSink {
  public:
   virtual ~StreamSink() = default;

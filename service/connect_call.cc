@@ -140,8 +140,8 @@ std::string encode_message(Codec codec, const google::protobuf::Message& message
 }
 
 bool is_gzip(std::string_view encoding) {
-  if (encoding.empty() || encoding == "identity") return false;
-  if (encoding == "gzip") return true;
+  if (encoding.empty() || equals_ignore_case(encoding, "identity")) return false;
+  if (equals_ignore_case(encoding, "gzip")) return true;
   throw ConnectError(Code::kUnimplemented, "unknown compression \"" + std::string(encoding) +
                                                "\": supported encodings are gzip, identity");
 }

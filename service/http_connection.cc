@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <ctime>
 #include <exception>
 
 #include "service/http_body.h"
@@ -50,6 +51,23 @@ void fill_error(int status, std::string_view message, HttpResponse& response) {
   response.record.code = code_for(status);
 }
 
+// RFC 9110 section 6.6.1. Made once a second.
+const std::string& date_header() {
+  thread_local std::time_t made = 0;
+  thread_local std::string text;
+  const std::time_t now = std::time(nullptr);
+  if (now != made) {
+    std::tm utc{};
+    gmtime_r(&now, &utc);
+    std::array<char, 32> buffer{};
+    const std::size_t size =
+        std::strftime(buffer.data(), buffer.size(), "%a, %d %b %Y %H:%M:%S GMT", &utc);
+    text.assign(buffer.data(), size);
+    made = now;
+  }
+  return text;
+}
+
 void forget(HttpResponse& response) {
   RequestRecord record = std::move(response.record);
   response = HttpResponse{};
@@ -87,8 +105,7 @@ void HttpConnection::serve() {
 
 HttpConnection::Outcome HttpConnection::serve_request() {
   phase_.store(Phase::kIdle);
-  // After the phase: `stop` sets the flag before it looks at phases, so one of the two sees the
-  // other.
+  // After the phase: `stop` sets the flag before it looks at phases, so one sees the other.
   if (must_end()) return Outcome::kClose;
   HttpRefusal refusal{};
   switch (read_head(&refusal)) {
@@ -238,7 +255,7 @@ HttpConnection::Outcome HttpConnection::answer() {
   if (stream_ == Stream::kOpen) {
     if (!request_.head.http_1_0) output_.append("0\r\n\r\n");
   } else {
-    response.set_header("X-Request-Id", request_.request_id);
+    add_headers(form, response);
     environment_.formatter.write(response, form, &output_);
   }
   send_output();
@@ -255,6 +272,13 @@ AnswerForm HttpConnection::answer_form() const {
   form.head_only = request_.head.method == "HEAD";
   form.close = !request_.head.keep_alive || request_.body_too_large || must_end();
   return form;
+}
+
+// What every answer has.
+void HttpConnection::add_headers(const AnswerForm& form, HttpResponse& response) const {
+  response.set_header("Date", date_header());
+  response.set_header("X-Request-Id", request_.request_id);
+  if (request_.head.http_1_0 && !form.close) response.set_header("Connection", "keep-alive");
 }
 
 void HttpConnection::run_handler(HttpResponse& response) {
@@ -305,7 +329,7 @@ StreamWriter& HttpConnection::open(HttpResponse& head) {
   const bool chunked = !request_.head.http_1_0;
   AnswerForm form = answer_form();
   form.close = form.close || !chunked;
-  head.set_header("X-Request-Id", request_.request_id);
+  add_headers(form, head);
   environment_.formatter.write_stream_head(head, form, chunked, &output_);
   socket_.watch_peer();
   return *this;
@@ -339,9 +363,9 @@ HttpConnection::Outcome HttpConnection::refuse(const HttpRefusal& refusal, std::
   HttpResponse response;
   fill_error(refusal.status, refusal.message, response);
   response.record.method = std::move(method);
-  response.set_header("X-Request-Id", request_.request_id);
   AnswerForm form;
   form.close = true;
+  add_headers(form, response);
   sent_ = 0;
   broken_ = false;
   environment_.formatter.write(response, form, &output_);

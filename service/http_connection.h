@@ -63,6 +63,7 @@ class HttpConnection : private StreamGate, private StreamWriter {
   void run_handler(HttpResponse& response);
   void fail(HttpResponse& response, const std::string& what);
   AnswerForm answer_form() const;
+  void add_headers(const AnswerForm& form, HttpResponse& response) const;
   bool send_output();
   void end_stream();
   void log(HttpResponse& response) const;

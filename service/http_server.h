@@ -32,7 +32,7 @@ struct HttpServerOptions {
 
 /// What the server is doing, for the metrics.
 struct HttpServerState {
-  std::size_t idle = 0;        ///< Of the connections, those between two requests.
+  std::size_t idle = 0;           ///< Of the connections, those between two requests.
   std::size_t connections = 0;    ///< Open now.
   std::size_t streams = 0;        ///< Streamed answers running now.
   std::uint64_t accepted = 0;     ///< Connections ever.

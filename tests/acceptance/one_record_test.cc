@@ -149,6 +149,30 @@ BOOST_FIXTURE_TEST_CASE(who_try_again_all_get_through, Fixture) {
   check_log(1 + kWriters * kWins);
 }
 
+// Each wants one version of its own, so that one transaction holds several events of the record.
+BOOST_FIXTURE_TEST_CASE(of_consecutive_versions_get_them_in_order, Fixture) {
+  const Json key = key_json("production");
+  BOOST_REQUIRE(client(0).call("CreateSettings", create_json(key, queue_settings("q"))).version() ==
+                1);
+  in_parallel(kWriters, [&](int i) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    for (;;) {
+      const auto answer = client(i).call("UpdateSettings", update(key, i, i + 1), headers(i));
+      if (answer.status == 200) return require(answer.version() == i + 2, answer.body);
+      require(winner_in(answer).version < static_cast<std::uint64_t>(i) + 1, "came too late");
+      require(std::chrono::steady_clock::now() < deadline, "never came to its turn");
+    }
+  });
+  for (const auto& [version, winner] : winners_in_log(database))
+    if (version > 1) BOOST_TEST(winner.actor == actor(static_cast<int>(version) - 2));
+  const std::string shared =
+      query_one(database.conninfo(),
+                "SELECT count(*) FROM (SELECT recorded_at FROM writ.events GROUP BY recorded_at"
+                " HAVING count(*) > 1) t");
+  BOOST_TEST(shared != "0", "no two events shared a transaction");
+  check_log(1 + kWriters);
+}
+
 BOOST_FIXTURE_TEST_CASE(on_a_thousand_records_lose_nothing, Fixture) {
   constexpr int kRecords = 1000;
   const auto key = [](int record) {

@@ -8,6 +8,7 @@
 
 #include "flyteidl2/settings/settings_service.pb.h"
 #include "schema/protojson.h"
+#include "tests/schema/json_outcome.h"
 #include "writ/test/all_kinds.pb.h"
 
 namespace writ {
@@ -24,7 +25,7 @@ JsonRead read(const std::string& json, google::protobuf::Message* out) {
 AllKinds kinds(const std::string& json) {
   AllKinds message;
   const JsonRead result = read(json, &message);
-  BOOST_REQUIRE_MESSAGE(!result.error, json << ": " << result.error->message());
+  BOOST_REQUIRE_MESSAGE(!result.error, json << ": " << outcome(result));
   return message;
 }
 

@@ -8,6 +8,7 @@
 
 #include "flyteidl2/settings/settings_service.pb.h"
 #include "schema/protojson.h"
+#include "tests/schema/json_outcome.h"
 #include "writ/test/all_kinds.pb.h"
 
 namespace writ {
@@ -69,7 +70,7 @@ BOOST_AUTO_TEST_CASE(every_kind_of_field_has_one_form) {
       R"("boolValue":false,"stringValue":"","bytesValue":"","values":[null,1]})";
   AllKinds message;
   const JsonRead read = read_json(golden, &message, JsonMode::kRequest);
-  BOOST_REQUIRE_MESSAGE(!read.error, read.error->message());
+  BOOST_REQUIRE_MESSAGE(!read.error, outcome(read));
   BOOST_TEST(read.unknown_fields.empty());
   BOOST_TEST(write_json(message) == golden);
   // The message, and not its history, gives the bytes.
@@ -165,7 +166,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_reads_back_as_the_same_message) {
     const std::string json = write_json(message);
     AllKinds back;
     const JsonRead read = read_json(json, &back, JsonMode::kRequest);
-    BOOST_REQUIRE_MESSAGE(!read.error, read.error->message() << " seed " << seed << ": " << json);
+    BOOST_REQUIRE_MESSAGE(!read.error, outcome(read) << " seed " << seed << ": " << json);
     // Not by fields: NaN is not equal to itself.
     BOOST_REQUIRE_MESSAGE(write_json(back) == json, "seed " << seed << ": " << json);
   }

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "schema/protojson.h"
+#include "tests/schema/json_outcome.h"
 #include "tests/schema/settings_tree.h"
 
 namespace writ {
@@ -22,8 +23,8 @@ Messages messages_of(const std::vector<Violation>& violations) {
 st::Settings settings_of(const std::string& json) {
   st::Settings settings;
   const auto read = read_json(json, &settings, JsonMode::kRequest);
-  BOOST_REQUIRE_MESSAGE(!read.error, json << ": " << read.error->message());
-  BOOST_REQUIRE_MESSAGE(read.unknown_fields.empty(), json << ": " << read.unknown_fields.front());
+  BOOST_REQUIRE_MESSAGE(!read.error, json << ": " << outcome(read));
+  BOOST_REQUIRE_MESSAGE(read.unknown_fields.empty(), json << ": " << outcome(read));
   return settings;
 }
 

@@ -122,6 +122,23 @@ BOOST_AUTO_TEST_CASE(old_and_closing_clients_are_answered_and_closed) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(an_old_client_may_ask_to_be_kept) {
+  ReferenceServer server;
+  RawClient client(server.port());
+  const std::string request = "GET /hello HTTP/1.0\r\nConnection: keep-alive\r\n\r\n";
+  BOOST_TEST(client.exchange(request).header("Connection") == "keep-alive");
+  BOOST_TEST(client.exchange(request).status == 200);
+}
+
+BOOST_AUTO_TEST_CASE(every_answer_has_a_date) {
+  ReferenceServer server;
+  RawClient client(server.port());
+  const std::string date = client.exchange(get("/hello")).header("Date");
+  BOOST_TEST(date.size() == std::string("Sun, 06 Nov 1994 08:49:37 GMT").size());
+  BOOST_TEST(date.ends_with(" GMT"));
+  BOOST_TEST(client.exchange("nonsense\r\n\r\n").header("Date").ends_with(" GMT"));
+}
+
 BOOST_AUTO_TEST_CASE(an_exception_reaches_the_log_and_not_the_client) {
   HttpServerOptions options;
   std::mutex mutex;

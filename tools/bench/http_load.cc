@@ -118,7 +118,8 @@ std::string write_request(const Options& options, const Connection& connection) 
   return post(options, "UpdateSettings", request);
 }
 
-/// Creates record number `i`: the instance, then the domains, then the projects. Empty after the last.
+/// Creates record number `i`: the instance, then the domains, then the projects. Empty after the
+/// last.
 std::string seed_request(const Options& options, int i) {
   pb::CreateSettingsRequest request;
   fill(request.mutable_settings(), static_cast<std::uint64_t>(i));
@@ -129,7 +130,8 @@ std::string seed_request(const Options& options, int i) {
   else if (project < 0)
     fill(request.mutable_key(), "d" + std::to_string(i - 1), "");
   else
-    fill(request.mutable_key(), "d" + std::to_string(project % options.domains), "p" + std::to_string(project));
+    fill(request.mutable_key(), "d" + std::to_string(project % options.domains),
+         "p" + std::to_string(project));
   return post(options, "CreateSettings", request);
 }
 

@@ -50,11 +50,12 @@ void run(const std::string& conninfo, int count, int rounds) {
   writ::Sequencer sequencer(options, {writ::settings_domain()});
   writ::Connection plain(options.conninfo);
   plain.exec(
-      "DROP TABLE IF EXISTS writ_build.one_row; CREATE TABLE writ_build.one_row (LIKE writ.events "
+      "DROP TABLE IF EXISTS writ_build.one_commit; CREATE TABLE writ_build.one_commit (LIKE "
+      "writ.events "
       "INCLUDING ALL)");
   plain.prepare(
       "insert",
-      "INSERT INTO writ_build.one_row VALUES ($1::bigint, $2, $3::bigint, 'settings.updated', "
+      "INSERT INTO writ_build.one_commit VALUES ($1::bigint, $2, $3::bigint, 'settings.updated', "
       "now(), 'bench', '',"
       " 'bench-1', gen_random_uuid(), $4, decode(repeat('11', 32), 'hex'), repeat('e', 430),"
       " decode(repeat('11', 32), 'hex'))");
@@ -81,7 +82,7 @@ void run(const std::string& conninfo, int count, int rounds) {
     std::printf("round %d: sequencer %.0f us, one-row commit %.0f us\n", round + 1, writes.back(),
                 inserts.back());
   }
-  plain.exec("DROP TABLE writ_build.one_row");
+  plain.exec("DROP TABLE writ_build.one_commit");
   std::printf("median: sequencer %.0f us, one-row commit %.0f us, ratio %.2f (at most 3)\n",
               median(writes), median(inserts), median(writes) / median(inserts));
 }
