@@ -18,6 +18,8 @@ constexpr std::size_t kMaxActorBytes = 256;
 constexpr std::size_t kMaxReasonBytes = 4096;
 constexpr std::size_t kMaxRequestIdBytes = 128;
 constexpr std::size_t kMaxKeyBytes = 128;
+constexpr steady_clock::duration kShortestStep = std::chrono::microseconds(20);
+constexpr steady_clock::duration kLongestStep = std::chrono::microseconds(200);
 constexpr char kLockNotAvailable[] = "55P03";
 constexpr char kReadOnly[] = "25006";
 
@@ -115,14 +117,22 @@ void Sequencer::work() {
           DeadlineExceeded("the deadline passed before the change was begun; it had no effect")));
       return true;
     });
-    if (!batch.empty()) process(batch);
+    if (batch.empty()) continue;
+    last_batch_.commands = batch.size();
+    const auto begun = steady_clock::now();
+    process(batch);
+    last_batch_.ended = steady_clock::now();
+    last_batch_.took = last_batch_.ended - begun;
   }
 }
 
 /// Waits for commands; empty once stopped and drained.
 std::vector<Sequencer::Waiting> Sequencer::take_batch() {
   std::unique_lock lock(mutex_);
+  // Those just answered, who may come again, and those who came meanwhile.
+  const std::size_t crowd = last_batch_.commands + queue_.size();
   arrived_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+  gather(lock, crowd);
   std::vector<Waiting> batch;
   std::size_t bytes = 0;
   while (!queue_.empty() && batch.size() < options_.batch_limit) {
@@ -133,6 +143,27 @@ std::vector<Sequencer::Waiting> Sequencer::take_batch() {
     queue_.pop_front();
   }
   return batch;
+}
+
+/// Callers that were answered together come back at about the same time. Taking the first of them
+/// alone would make all others wait for one more commit; so while a crowd arrives, a batch waits
+/// until the queue stops growing, for at most a quarter of what the last batch took. A lone caller
+/// never waits.
+void Sequencer::gather(std::unique_lock<std::mutex>& lock, std::size_t crowd) const {
+  const auto begun = steady_clock::now();
+  if (crowd < 2 || begun - last_batch_.ended > last_batch_.took) return;
+  const auto step = std::clamp(last_batch_.took / 16, kShortestStep, kLongestStep);
+  // Half of them: while one half is in the database, the other half's answers and next requests are
+  // dealt with.
+  const std::size_t enough = std::min((crowd + 1) / 2, options_.batch_limit);
+  std::size_t seen = 0;
+  while (!stopping_ && queue_.size() > seen && queue_.size() < enough &&
+         steady_clock::now() - begun < last_batch_.took / 4) {
+    seen = queue_.size();
+    lock.unlock();
+    std::this_thread::sleep_for(step);
+    lock.lock();
+  }
 }
 
 /// Answers every command of the batch. A connection that was lost before COMMIT was sent, or whose

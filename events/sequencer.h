@@ -77,6 +77,7 @@ class Sequencer {
 
   void work();
   std::vector<Waiting> take_batch();
+  void gather(std::unique_lock<std::mutex>& lock, std::size_t crowd) const;
   void process(std::vector<Waiting>& batch);
   bool attempt(std::vector<Waiting>& batch);
   void one_by_one(std::vector<Waiting>& batch);
@@ -99,6 +100,12 @@ class Sequencer {
   SequencerStatus status_;
 
   // Of the working thread alone.
+  struct LastBatch {
+    std::size_t commands = 0;
+    std::chrono::steady_clock::time_point ended;
+    std::chrono::steady_clock::duration took{0};
+  };
+  LastBatch last_batch_;
   std::unique_ptr<Connection> connection_;
   std::string log_id_;
   Position acknowledged_;

@@ -1,8 +1,11 @@
 #include "events/sha256.h"
 
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
 #include <openssl/rand.h>
-#include <openssl/sha.h>
 
+#include <algorithm>
+#include <memory>
 #include <stdexcept>
 
 namespace writ {
@@ -17,24 +20,21 @@ int hex_value(char c) {
   throw std::invalid_argument("not a hexadecimal text");
 }
 
-const unsigned char* bytes_of(std::string_view text) {
-  return reinterpret_cast<const unsigned char*>(text.data());
-}
-
 }  // namespace
 
 Digest sha256(std::string_view first, std::string_view second) {
+  // OpenSSL 3 looks an algorithm up anew for each digest that does not bring one along, which costs
+  // more than hashing a settings record.
+  static const std::unique_ptr<EVP_MD, decltype(&EVP_MD_free)> algorithm(
+      EVP_MD_fetch(nullptr, "SHA256", nullptr), &EVP_MD_free);
+  thread_local const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(
+      EVP_MD_CTX_new(), &EVP_MD_CTX_free);
   Digest digest;
-  if (second.empty()) {
-    SHA256(bytes_of(first), first.size(), digest.data());
-    return digest;
-  }
-  // One buffer and the one-shot call: OpenSSL 3 looks its algorithm up anew for each EVP context,
-  // which costs more than the copy of a settings record.
-  thread_local std::string joined;
-  joined.assign(first).append(second);
-  SHA256(bytes_of(joined), joined.size(), digest.data());
-  if (joined.capacity() > 64 * 1024) std::string().swap(joined);
+  if (EVP_DigestInit_ex2(context.get(), algorithm.get(), nullptr) != 1 ||
+      EVP_DigestUpdate(context.get(), first.data(), first.size()) != 1 ||
+      EVP_DigestUpdate(context.get(), second.data(), second.size()) != 1 ||
+      EVP_DigestFinal_ex(context.get(), digest.data(), nullptr) != 1)
+    throw std::runtime_error("SHA-256 failed");
   return digest;
 }
 
@@ -62,9 +62,19 @@ std::string from_hex(std::string_view text) {
 }
 
 std::string random_bytes(std::size_t count) {
-  std::string bytes(count, '\0');
-  if (RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(count)) != 1)
-    throw std::runtime_error("the system's random generator failed");
+  // A call to the generator costs the same for a few bytes as for a page, so a thread draws pages.
+  // No byte is given out twice, and none is kept once it was.
+  thread_local std::string drawn;
+  if (drawn.size() < count) {
+    drawn.resize(std::max<std::size_t>(count, 4096));
+    if (RAND_bytes(reinterpret_cast<unsigned char*>(drawn.data()),
+                   static_cast<int>(drawn.size())) != 1)
+      throw std::runtime_error("the system's random generator failed");
+  }
+  const std::size_t rest = drawn.size() - count;
+  std::string bytes = drawn.substr(rest);
+  OPENSSL_cleanse(drawn.data() + rest, count);
+  drawn.erase(rest);
   return bytes;
 }
 

@@ -1,6 +1,7 @@
 #include "schema/leaf.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace writ {
 namespace {
@@ -30,7 +31,9 @@ bool LeafShape::is_string_map() const {
   return value->message_type() == flyteidl2::settings::StringMap::descriptor();
 }
 
-std::optional<LeafShape> leaf_shape(const pb::Descriptor& type) {
+namespace {
+
+std::optional<LeafShape> find_shape(const pb::Descriptor& type) {
   if (type.field_count() != 3) return std::nullopt;
   LeafShape shape{};
   for (int i = 0; i < 3; ++i) {
@@ -46,6 +49,16 @@ std::optional<LeafShape> leaf_shape(const pb::Descriptor& type) {
   }
   if (!shape.state || !shape.scope_level || !shape.value) return std::nullopt;
   return shape;
+}
+
+}  // namespace
+
+std::optional<LeafShape> leaf_shape(const pb::Descriptor& type) {
+  // Asked several times for every leaf of every request; there are a few dozen types.
+  thread_local std::unordered_map<const pb::Descriptor*, std::optional<LeafShape>> known;
+  const auto [found, added] = known.try_emplace(&type);
+  if (added) found->second = find_shape(type);
+  return found->second;
 }
 
 bool is_leaf(const pb::Descriptor& type) { return leaf_shape(type).has_value(); }

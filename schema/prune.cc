@@ -7,14 +7,27 @@ namespace {
 
 namespace pb = google::protobuf;
 
+/// Of this message alone, not of those in it: DiscardUnknownFields walks them all once more.
+void drop_unknown_fields(pb::Message* message) {
+  const pb::Reflection* reflection = message->GetReflection();
+  if (!reflection->GetUnknownFields(*message).empty())
+    reflection->MutableUnknownFields(message)->Clear();
+}
+
 /// True when nothing is left of the leaf.
 bool prune_leaf(pb::Message* leaf, const LeafShape& shape) {
   const pb::Reflection* reflection = leaf->GetReflection();
+  drop_unknown_fields(leaf);
   const int state = leaf_state(*leaf, shape);
   if (state == flyteidl2::settings::SETTING_STATE_INHERIT) return true;
   reflection->ClearField(leaf, shape.scope_level);
-  const bool empty_value = shape.value->cpp_type() == pb::FieldDescriptor::CPPTYPE_MESSAGE &&
-                           reflection->GetMessage(*leaf, shape.value).ByteSizeLong() == 0;
+  bool empty_value = false;
+  if (shape.value->cpp_type() == pb::FieldDescriptor::CPPTYPE_MESSAGE &&
+      reflection->HasField(*leaf, shape.value)) {
+    pb::Message* value = reflection->MutableMessage(leaf, shape.value);
+    value->DiscardUnknownFields();
+    empty_value = value->ByteSizeLong() == 0;
+  }
   if (state == flyteidl2::settings::SETTING_STATE_UNSET || empty_value) {
     reflection->ClearField(leaf, shape.value);
   }
@@ -24,6 +37,7 @@ bool prune_leaf(pb::Message* leaf, const LeafShape& shape) {
 /// True when nothing is left of the group.
 bool prune_group(pb::Message* group) {
   const pb::Reflection* reflection = group->GetReflection();
+  drop_unknown_fields(group);
   std::vector<const pb::FieldDescriptor*> present;
   reflection->ListFields(*group, &present);
   bool empty = true;
@@ -45,9 +59,6 @@ bool prune_group(pb::Message* group) {
 
 }  // namespace
 
-void prune(flyteidl2::settings::Settings* settings) {
-  settings->DiscardUnknownFields();
-  prune_group(settings);
-}
+void prune(flyteidl2::settings::Settings* settings) { prune_group(settings); }
 
 }  // namespace writ

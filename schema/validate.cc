@@ -36,6 +36,7 @@ class SettingsChecks {
   std::vector<Violation> run();
 
  private:
+  bool any_nul() const;
   void check_nul(const pb::Message& message, const std::string& path);
   void check_states();
   void check_integers();
@@ -106,7 +107,7 @@ void SettingsChecks::for_each_ruled(bool (Rules::*has)() const, Check check) con
 }
 
 std::vector<Violation> SettingsChecks::run() {
-  check_nul(settings_, "");
+  if (any_nul()) check_nul(settings_, "");
   check_states();
   check_integers();
   check_quantities();
@@ -121,6 +122,40 @@ std::vector<Violation> SettingsChecks::run() {
 }
 
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
+
+/// Whether any string of the message has one, without saying where.
+bool holds_nul(const pb::Message& message) {
+  if (message.GetDescriptor() == st::StringMap::descriptor()) {
+    const auto& entries = static_cast<const st::StringMap&>(message).entries();
+    return std::any_of(entries.begin(), entries.end(), [](const auto& entry) {
+      return has_nul(entry.first) || has_nul(entry.second);
+    });
+  }
+  const pb::Reflection* reflection = message.GetReflection();
+  std::vector<const pb::FieldDescriptor*> present;
+  reflection->ListFields(message, &present);
+  std::string scratch;
+  return std::any_of(present.begin(), present.end(), [&](const pb::FieldDescriptor* field) {
+    if (field->is_repeated()) return false;
+    if (field->cpp_type() == pb::FieldDescriptor::CPPTYPE_MESSAGE)
+      return holds_nul(reflection->GetMessage(message, field));
+    return field->type() == pb::FieldDescriptor::TYPE_STRING &&
+           has_nul(reflection->GetStringReference(message, field, &scratch));
+  });
+}
+
+/// The answer for nearly every request: paths are made only when there is something to say.
+bool SettingsChecks::any_nul() const {
+  std::string scratch;
+  return std::any_of(leaves_.begin(), leaves_.end(), [&](const Leaf& leaf) {
+    const pb::Reflection* reflection = leaf.message->GetReflection();
+    const pb::FieldDescriptor* value = leaf.shape.value;
+    if (value->cpp_type() == pb::FieldDescriptor::CPPTYPE_MESSAGE)
+      return holds_nul(reflection->GetMessage(*leaf.message, value));
+    return value->type() == pb::FieldDescriptor::TYPE_STRING &&
+           has_nul(reflection->GetStringReference(*leaf.message, value, &scratch));
+  });
+}
 
 void SettingsChecks::check_nul(const pb::Message& message, const std::string& path) {
   const std::string rule = ": must not contain U+0000";

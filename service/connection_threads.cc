@@ -20,15 +20,15 @@ ConnectionThreads::~ConnectionThreads() {
   closing_ = true;
   job_there_.notify_all();
   thread_ended_.wait(lock, [this] { return alive_ == 0; });
-  std::vector<pthread_t> ended = std::exchange(ended_, {});
+  const std::vector<pthread_t> ended = std::exchange(ended_, {});
   lock.unlock();
-  join_ended(std::move(ended));
+  join_ended(ended);
   pthread_attr_destroy(&attributes_);
 }
 
 bool ConnectionThreads::run(std::function<void()> job) {
   std::unique_lock lock(mutex_);
-  std::vector<pthread_t> ended = std::exchange(ended_, {});
+  const std::vector<pthread_t> ended = std::exchange(ended_, {});
   bool taken = true;
   if (idle_ > jobs_.size()) {
     jobs_.push_back(std::move(job));
@@ -44,7 +44,7 @@ bool ConnectionThreads::run(std::function<void()> job) {
     }
   }
   lock.unlock();
-  join_ended(std::move(ended));
+  join_ended(ended);
   return taken;
 }
 
@@ -74,7 +74,7 @@ void ConnectionThreads::work() {
   thread_ended_.notify_all();
 }
 
-void ConnectionThreads::join_ended(std::vector<pthread_t> ended) {
+void ConnectionThreads::join_ended(const std::vector<pthread_t>& ended) {
   for (const pthread_t thread : ended) pthread_join(thread, nullptr);
 }
 

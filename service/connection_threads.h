@@ -27,7 +27,7 @@ class ConnectionThreads {
  private:
   static void* enter(void* self);
   void work();
-  void join_ended(std::vector<pthread_t> ended);
+  void join_ended(const std::vector<pthread_t>& ended);
 
   pthread_attr_t attributes_;
   std::mutex mutex_;

@@ -18,25 +18,34 @@ void answer(HttpResponse& response, int status, const rapidjson::StringBuffer& b
   response.body += '\n';
 }
 
-/// Why the service is not ready, "" when it is.
-std::string why_not(const HealthSources& sources) {
-  if (sources.stopping) return "the service is stopping";
-  if (const std::string refuses = sources.sequencer.status().refuses; !refuses.empty())
-    return refuses;
+struct Readiness {
+  std::string why_not;  // "" when it is ready
+  Position head;        // of the log; while the database is away, what this process last saw of it
+};
+
+Readiness check(const HealthSources& sources) {
+  const SequencerStatus sequencer = sources.sequencer.status();
+  if (sources.stopping) return {"the service is stopping", sequencer.head};
+  if (!sequencer.refuses.empty()) return {sequencer.refuses, sequencer.head};
   try {
-    sources.pool.read(std::chrono::steady_clock::now() + kPatience, [](Connection& connection) {
-      return connection.exec("SELECT position FROM log_head").size();
-    });
+    return sources.pool.read(std::chrono::steady_clock::now() + kPatience,
+                             [](Connection& connection) -> Readiness {
+                               const auto rows = connection.exec("SELECT position FROM log_head");
+                               if (rows.size() != 1) return {"the log has no head", {}};
+                               return {"", {rows[0][0].as<std::int64_t>()}};
+                             });
   } catch (const StorageUnavailable&) {
-    return "the database is unavailable";
+    return {"the database is unavailable", sequencer.head};
   } catch (const DeadlineExceeded&) {
-    return "no database connection is free";
+    return {"no database connection is free", sequencer.head};
+  } catch (const StorageError&) {
+    return {"the database refuses to show the log", sequencer.head};
   }
-  return "";
 }
 
 void ready(const HealthSources& sources, HttpResponse& response) {
-  const std::string why = why_not(sources);
+  const Readiness readiness = check(sources);
+  const std::string& why = readiness.why_not;
   rapidjson::StringBuffer buffer;
   Json json(buffer);
   json.StartObject();
@@ -47,7 +56,7 @@ void ready(const HealthSources& sources, HttpResponse& response) {
     json.String(why.c_str());
   }
   json.Key("headPosition");
-  json.String(std::to_string(sources.sequencer.status().head.value).c_str());
+  json.String(std::to_string(readiness.head.value).c_str());
   if (!sources.warnings.empty()) {
     json.Key("warnings");
     json.StartArray();

@@ -99,6 +99,7 @@ class HttpFormatter::Engine : public httplib::Server {
     bool closed = false;
     current_call = &call;
     process_request(stream, call.form.close, closed, nullptr);
+    current_call = nullptr;
   }
 };
 

@@ -43,33 +43,10 @@ const SettingsKey* key_of(const Request& request) {
   return request.has_key() ? &request.key() : nullptr;
 }
 
-/// A row of our own table. One that cannot be read is a broken table, not a bad request.
-Settings read_row(const SettingsRow& row) {
-  Settings settings;
-  const JsonRead read = read_json(row.data, &settings, JsonMode::kStored);
-  if (read.error)
-    throw CorruptLog("the settings row " + row.key + " cannot be read: " + read.error->message());
-  return settings;
-}
-
-struct Stored {
-  Settings settings;
-  std::int64_t version = 0;
-};
-
-/// What each level of `key` stores, broadest first, in one query; a level without a record is
-/// empty, version 0.
-std::vector<Stored> fetch_levels(ConnectionPool& pool, const RequestContext& context,
-                                 const std::vector<ScopeKey>& levels) {
+std::vector<std::string> storage_keys(const std::vector<ScopeKey>& levels) {
   std::vector<std::string> keys;
   for (const ScopeKey& level : levels) keys.push_back(level.storage_key());
-  const std::vector<SettingsRow> rows = pool.read(
-      context.deadline, [&](Connection& connection) { return fetch_settings(connection, keys); });
-  std::vector<Stored> stored(levels.size());
-  for (const SettingsRow& row : rows)
-    for (std::size_t i = 0; i < keys.size(); ++i)
-      if (row.key == keys[i]) stored[i] = {read_row(row), row.version};
-  return stored;
+  return keys;
 }
 
 std::string fingerprint(std::string_view method, const ScopeKey& key, const Settings& pruned,
@@ -159,10 +136,10 @@ flyteidl2::settings::GetSettingsResponse SettingsService::get_settings(
   refuse(validate_key(key_of(request)));
   context.set_log_key(scope_key(request.key()).storage_key());
   const auto levels = scope_key(request.key()).levels();
-  const std::vector<Stored> stored = fetch_levels(pool_, context, levels);
+  const auto stored = reader_.fetch(storage_keys(levels), context.deadline);
   std::vector<Level> chain;
   for (std::size_t i = 0; i < levels.size(); ++i)
-    chain.push_back({levels[i].scope(), &stored[i].settings});
+    if (stored[i]) chain.push_back({levels[i].scope(), &stored[i]->settings});
   flyteidl2::settings::GetSettingsResponse response;
   SettingsRecord& record = *response.mutable_settingsrecord();
   *record.mutable_key() = request.key();
@@ -175,7 +152,7 @@ flyteidl2::settings::GetSettingsForEditResponse SettingsService::get_settings_fo
   refuse(validate_key(key_of(request)));
   context.set_log_key(scope_key(request.key()).storage_key());
   const auto levels = scope_key(request.key()).levels();
-  std::vector<Stored> stored = fetch_levels(pool_, context, levels);
+  const auto stored = reader_.fetch(storage_keys(levels), context.deadline);
   flyteidl2::settings::GetSettingsForEditResponse response;
   *response.mutable_requestedkey() = request.key();
   for (std::size_t i = 0; i < levels.size(); ++i) {
@@ -183,8 +160,10 @@ flyteidl2::settings::GetSettingsForEditResponse SettingsService::get_settings_fo
     record.mutable_key()->set_org(request.key().org());
     record.mutable_key()->set_domain(levels[i].domain);
     record.mutable_key()->set_project(levels[i].project);
-    *record.mutable_settings() = std::move(stored[i].settings);
-    record.set_version(static_cast<std::uint64_t>(stored[i].version));
+    record.mutable_settings();
+    if (!stored[i]) continue;
+    *record.mutable_settings() = stored[i]->settings;
+    record.set_version(static_cast<std::uint64_t>(stored[i]->version));
   }
   return response;
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "events/connection_pool.h"
 #include "events/sequencer.h"
 #include "flyteidl2/settings/settings_service.pb.h"
+#include "projections/settings_reader.h"
 #include "service/connect.h"
 
 namespace writ {
@@ -12,11 +12,12 @@ namespace writ {
 /// sequencer and the pool throw. Safe to call from any thread.
 class SettingsService {
  public:
-  SettingsService(Sequencer& sequencer, ConnectionPool& pool)
-      : sequencer_(sequencer), pool_(pool) {}
+  SettingsService(Sequencer& sequencer, SettingsReader& reader)
+      : sequencer_(sequencer), reader_(reader) {}
 
-  flyteidl2::settings::GetSettingsResponse get_settings(
-      const RequestContext& context, const flyteidl2::settings::GetSettingsRequest& request);
+      flyteidl2::settings::GetSettingsResponse
+      get_settings(const RequestContext& context,
+                   const flyteidl2::settings::GetSettingsRequest& request);
   flyteidl2::settings::GetSettingsForEditResponse get_settings_for_edit(
       const RequestContext& context, const flyteidl2::settings::GetSettingsForEditRequest& request);
   flyteidl2::settings::CreateSettingsResponse create_settings(
@@ -26,7 +27,7 @@ class SettingsService {
 
  private:
   Sequencer& sequencer_;
-  ConnectionPool& pool_;
+  SettingsReader& reader_;
 };
 
 /// Serves the four methods. `service` must outlive the router.

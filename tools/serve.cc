@@ -9,6 +9,7 @@
 #include "events/migrator.h"
 #include "events/sequencer.h"
 #include "projections/settings.h"
+#include "projections/settings_reader.h"
 #include "service/error_translation.h"
 #include "service/health.h"
 #include "service/http_server.h"
@@ -68,9 +69,11 @@ void serve_from(const ServeOptions& options, const ServiceDatabase& database,
   const std::vector<std::string> warnings = start_warnings(serving);
   for (const std::string& warning : warnings) tell("warning: " + warning);
 
-  ConnectionPool pool(serving, options.read_connections, prepare_settings_queries);
+  // One more than the reads may use, so that /readyz never waits for them.
+  ConnectionPool pool(serving, options.read_connections + 1, prepare_settings_queries);
+  SettingsReader reader(pool, options.read_connections);
   Sequencer sequencer(sequencer_options(options, serving), {settings_domain()});
-  SettingsService settings(sequencer, pool);
+  SettingsService settings(sequencer, reader);
   std::atomic<bool> stopping = false;
   const HealthSources health{pool, sequencer, WRIT_VERSION, warnings, stopping};
   Router router(router_options(options));

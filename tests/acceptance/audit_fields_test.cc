@@ -73,8 +73,8 @@ BOOST_FIXTURE_TEST_CASE(are_refused_when_too_long, Service) {
 
 // The service chooses its own when a client's is of no use.
 BOOST_FIXTURE_TEST_CASE(a_bad_request_id_is_replaced, Service) {
-  const auto answer = client.call("CreateSettings", create("a", "one"),
-                                  {{"X-Request-Id", std::string(4000, 'x')}});
+  const auto answer =
+      client.call("CreateSettings", create("a", "one"), {{"X-Request-Id", std::string(4000, 'x')}});
   BOOST_TEST(answer.status == 200);
   const std::string id = answer.header("X-Request-Id");
   BOOST_TEST(!id.empty());

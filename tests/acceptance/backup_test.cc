@@ -18,8 +18,8 @@ Json update(long version) { return update_json(key_json("a"), queue_settings("tw
 void fill(ApiClient& client) {
   BOOST_REQUIRE(client.call("CreateSettings", first_create(), kKey).version() == 1);
   BOOST_REQUIRE(client.call("UpdateSettings", update(1)).version() == 2);
-  BOOST_REQUIRE(client.call("CreateSettings", create_json(key_json(""), queue_settings("x")))
-                    .version() == 1);
+  BOOST_REQUIRE(
+      client.call("CreateSettings", create_json(key_json(""), queue_settings("x"))).version() == 1);
 }
 
 void dump(const std::string& conninfo, const std::filesystem::path& file) {
@@ -109,8 +109,9 @@ BOOST_AUTO_TEST_CASE(restored_beside_the_original_keeps_owners_and_rights) {
   dump(database.conninfo(), directory.path() / "dump");
   const auto beside = TestDatabase::empty();
   restore(beside.conninfo(), directory.path() / "dump", {});
-  BOOST_TEST(query_one(beside.conninfo(), "SELECT count(*) FROM pg_tables WHERE schemaname ="
-                                          " 'writ' AND tableowner <> 'writ_owner'") == "0");
+  BOOST_TEST(query_one(beside.conninfo(),
+                       "SELECT count(*) FROM pg_tables WHERE schemaname ="
+                       " 'writ' AND tableowner <> 'writ_owner'") == "0");
   check_serves_on(beside.conninfo(), beside.conninfo({{"user", "writ_app"}}));
 }
 

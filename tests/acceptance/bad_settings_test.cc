@@ -115,10 +115,13 @@ std::vector<Case> key_cases() {
               {{"key.project", "invalid project \"x:\"" + kSegment}}),
       bad_key("64 letters", key_json(long_name),
               {{"key.domain", "invalid domain \"" + long_name + "\"" + kSegment}}),
-      bad_key("a dash in front", key_json("-a"), {{"key.domain", "invalid domain \"-a\"" + kSegment}}),
-      bad_key("a dot at the end", key_json("a."), {{"key.domain", "invalid domain \"a.\"" + kSegment}}),
+      bad_key("a dash in front", key_json("-a"),
+              {{"key.domain", "invalid domain \"-a\"" + kSegment}}),
+      bad_key("a dot at the end", key_json("a."),
+              {{"key.domain", "invalid domain \"a.\"" + kSegment}}),
       bad_key("a blank", key_json(" "), {{"key.domain", "invalid domain \" \"" + kSegment}}),
-      bad_key("not ASCII", key_json("größe"), {{"key.domain", "invalid domain \"größe\"" + kSegment}}),
+      bad_key("not ASCII", key_json("größe"),
+              {{"key.domain", "invalid domain \"größe\"" + kSegment}}),
       bad_key("U+0000", key_json("a" + kNul),
               {{"key.domain", "invalid domain \"a\\x00\"" + kSegment}}),
       bad_key("a line feed and a quote", key_json("a\n\"b"),
@@ -161,16 +164,17 @@ std::vector<Case> value_cases() {
       bad("U+0000 in a value that is not used",
           settings_with({{"run.runBaseDir", Json::object({{"stringValue", kNul}})}}),
           nul("run.run_base_dir")),
-      bad("U+0000 in a map's key", settings_with({{"environmentVariables", map({{"A" + kNul, "v"}})}}),
+      bad("U+0000 in a map's key",
+          settings_with({{"environmentVariables", map({{"A" + kNul, "v"}})}}),
           {{"environment_variables[\"A\\x00\"]",
             "invalid environment_variables[\"A\\x00\"]: must not contain U+0000"},
            {"environment_variables",
             "invalid environment_variables \"A\\x00\": a key must be letters, digits, '-', '_' or "
             "'.', not start with a digit, and not be '.' or '..'"}}),
-      bad("U+0000 in a map's value",
-          settings_with({{"environmentVariables", map({{"A", kNul}})}}),
+      bad("U+0000 in a map's value", settings_with({{"environmentVariables", map({{"A", kNul}})}}),
           nul("environment_variables[\"A\"]")),
-      bad("state 3", settings_with({{"run.defaultQueue", Json::object({{"state", Json::number(3)}})}}),
+      bad("state 3",
+          settings_with({{"run.defaultQueue", Json::object({{"state", Json::number(3)}})}}),
           {{"run.default_queue.state", "invalid run.default_queue.state 3"}}),
       bad("state -1", settings_with({{"labels", Json::object({{"state", Json::number(-1)}})}}),
           {{"labels.state", "invalid labels.state -1"}}),
@@ -184,9 +188,11 @@ std::vector<Case> value_cases() {
           refused(cpu, " \"\": " + kFormat)),
       bad("an unknown suffix", settings_with({{"taskResource.max.storage", quantity("1Kii")}}),
           refused("task_resource.max.storage", " \"1Kii\": unable to parse quantity's suffix")),
-      bad("an exponent beyond bounds", settings_with({{"taskResource.min.cpu", quantity("1e1001")}}),
+      bad("an exponent beyond bounds",
+          settings_with({{"taskResource.min.cpu", quantity("1e1001")}}),
           refused(cpu, " \"1e1001\": unable to parse quantity's suffix")),
-      bad("an unknown device", settings_with({{"taskResource.defaultAccelerator", device("toaster")}}),
+      bad("an unknown device",
+          settings_with({{"taskResource.defaultAccelerator", device("toaster")}}),
           {{accelerator + ".device", "invalid " + accelerator + " device \"toaster\"" + kDevice}}),
       bad("a device in the wrong case",
           settings_with({{"taskResource.defaultAccelerator", device("H100")}}),
@@ -273,9 +279,9 @@ void check_both(Service& service, const std::string& method, const Json& request
   BOOST_TEST_CONTEXT(method << " in JSON")
   check_refused(service.client.call(method, request), violations);
   BOOST_TEST_CONTEXT(method << " in binary")
-  check_refused(service.client.call_binary(
-                    method, to_binary(*settings_method(method).input_type(), request)),
-                violations);
+  check_refused(
+      service.client.call_binary(method, to_binary(*settings_method(method).input_type(), request)),
+      violations);
 }
 
 }  // namespace
@@ -315,8 +321,7 @@ BOOST_AUTO_TEST_CASE(about_settings_is_refused_by_both_writes) {
 BOOST_AUTO_TEST_CASE(about_the_size_of_a_record) {
   const Json settings =
       settings_with({{"environmentVariables", big_map(11, std::string(100'000, 'x'))}});
-  const auto answer =
-      client.call("UpdateSettings", update_json(key_json("a"), settings, 1));
+  const auto answer = client.call("UpdateSettings", update_json(key_json("a"), settings, 1));
   BOOST_TEST(answer.code() == "invalid_argument");
   BOOST_TEST(answer.message().starts_with("invalid settings: must take at most 1048576 bytes"),
              answer.message());
@@ -335,10 +340,10 @@ BOOST_AUTO_TEST_CASE(about_the_version_of_an_update) {
 
 BOOST_AUTO_TEST_CASE(only_where_its_leaf_is_not_used_is_none) {
   // What INHERIT and UNSET carry is not looked at; it is not stored either.
-  Json settings = settings_with({{"taskResource.min.cpu", Json::object({{"quantityValue", "x"}})},
-                                 {"run.maxActionConcurrency",
-                                  Json::object({{"state", "SETTING_STATE_UNSET"},
-                                                {"intValue", "1"}})}});
+  Json settings =
+      settings_with({{"taskResource.min.cpu", Json::object({{"quantityValue", "x"}})},
+                     {"run.maxActionConcurrency",
+                      Json::object({{"state", "SETTING_STATE_UNSET"}, {"intValue", "1"}})}});
   const auto answer = client.call("CreateSettings", create_json(key_json("b"), settings));
   BOOST_TEST(answer.status == 200);
   BOOST_TEST(answer.json().at("settingsRecord").at("settings").dump() ==
@@ -392,9 +397,10 @@ BOOST_AUTO_TEST_CASE(is_no_part_of_a_key) {
     BOOST_TEST(create.code() == "already_exists");
     BOOST_TEST(create.message() == "settings already exists: v1::a:");
   }
-  BOOST_TEST(query_one(database.conninfo(), "SELECT count(*) FROM writ.events WHERE"
-                                            " position(convert_to('acme', 'UTF8') IN"
-                                            " convert_to(envelope || payload, 'UTF8')) > 0") == "0");
+  BOOST_TEST(query_one(database.conninfo(),
+                       "SELECT count(*) FROM writ.events WHERE"
+                       " position(convert_to('acme', 'UTF8') IN"
+                       " convert_to(envelope || payload, 'UTF8')) > 0") == "0");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -15,9 +15,9 @@ namespace writ::test {
 struct ChildOptions {
   std::vector<std::string> arguments;                   ///< The program's path first.
   std::map<std::string, std::string> environment = {};  ///< Added to the test's own.
-  std::vector<std::string> without = {};   ///< Starts of names that are not passed on.
-  bool as_postgres = false;                ///< Only matters as root: become `postgres`.
-  std::filesystem::path directory = {};    ///< Where it starts; "" is where the test is.
+  std::vector<std::string> without = {};                ///< Starts of names that are not passed on.
+  bool as_postgres = false;              ///< Only matters as root: become `postgres`.
+  std::filesystem::path directory = {};  ///< Where it starts; "" is where the test is.
 };
 
 /// A program started by a test. It is killed with this object, and by the kernel when the thread

@@ -1,5 +1,6 @@
 #include <boost/test/unit_test.hpp>
 
+#include <csignal>
 #include <future>
 #include <map>
 #include <random>
@@ -28,9 +29,10 @@ struct Recorded {
 std::map<std::string, Recorded> recorded(const std::string& conninfo) {
   std::map<std::string, Recorded> found;
   for (const Row& row :
-       query(conninfo, "SELECT payload::jsonb #>> '{run,defaultQueue,stringValue}', stream, version,"
-                       " idempotency_key FROM writ.events LEFT JOIN writ.commands"
-                       " ON first_position = position")) {
+       query(conninfo,
+             "SELECT payload::jsonb #>> '{run,defaultQueue,stringValue}', stream, version,"
+             " idempotency_key FROM writ.events LEFT JOIN writ.commands"
+             " ON first_position = position")) {
     BOOST_REQUIRE_MESSAGE(!found.contains(row[0]), row[0] << " was recorded twice");
     found[row[0]] = {row[1], std::stol(row[2]), row[3]};
   }
@@ -56,7 +58,8 @@ void check_writes(const std::vector<SentWrite>& sent, const std::string& conninf
                                CrashLoad::key(write.record).at("domain").text() + ":" +
                                CrashLoad::key(write.record).at("project").text();
     BOOST_REQUIRE_MESSAGE(found->second.stream == stream, write.id << " is in another record");
-    BOOST_REQUIRE_MESSAGE(found->second.key == write.id, write.id << " is there by half");
+    BOOST_REQUIRE_MESSAGE(found->second.key == (write.keyed ? write.id : "NULL"),
+                          write.id << " is there by half");
   }
   for (const auto& [id, event] : log)
     BOOST_REQUIRE_MESSAGE(known.contains(id), "nobody sent " << id);
@@ -70,8 +73,8 @@ int retry_unknown(std::vector<SentWrite>& sent, ApiClient& client, const std::st
   const auto before = recorded(conninfo);
   int were_there = 0;
   for (SentWrite& write : sent) {
-    if (write.fate != SentWrite::Fate::kUnknown) continue;
-    const auto answer = client.call(write.method, write.request, {{"Idempotency-Key", write.id}});
+    if (write.fate != SentWrite::Fate::kUnknown || !write.keyed) continue;
+    const auto answer = CrashLoad::send(client, write);
     const auto found = before.find(write.id);
     if (found != before.end()) {
       ++were_there;
@@ -99,8 +102,8 @@ struct Rounds {
   template <typename Crash>
   void crash_under_load(int round, long wanted, Crash crash) {
     auto running = std::async(std::launch::async, [&] { load.run(round, writ->port()); });
-    const bool busy = wait_until([&] { return load.accepted() >= wanted; },
-                                 std::chrono::seconds(60));
+    const bool busy =
+        wait_until([&] { return load.accepted() >= wanted; }, std::chrono::seconds(60));
     crash();
     running.get();
     BOOST_REQUIRE_MESSAGE(busy, "the load got stuck: " << writ->log());
@@ -112,7 +115,12 @@ struct Rounds {
   void start_again_and_check() {
     writ = std::make_unique<WritProcess>(arguments(data));
     check_writes(sent, data.conninfo());
-    for (const SentWrite& write : sent) unknown += write.fate == SentWrite::Fate::kUnknown ? 1 : 0;
+    check_retries();
+  }
+
+  void check_retries() {
+    for (const SentWrite& write : sent)
+      unknown += write.keyed && write.fate == SentWrite::Fate::kUnknown ? 1 : 0;
     ApiClient client(writ->port());
     were_there += retry_unknown(sent, client, data.conninfo());
     check_writes(sent, data.conninfo());
@@ -156,6 +164,57 @@ BOOST_FIXTURE_TEST_CASE(loses_nothing_it_has_acknowledged, Rounds) {
   BOOST_TEST(data.postmaster() == 0, "the private server outlives a service that was stopped");
 }
 
+// The service lives on, and finds out what became of the commit it was in.
+BOOST_FIXTURE_TEST_CASE(is_not_the_only_thing_that_may_die, Rounds) {
+  constexpr int kRounds = 6;
+  const std::string backend =
+      "SELECT pid FROM pg_stat_activity WHERE usename = 'writ_app' AND backend_type ="
+      " 'client backend' ORDER BY state_change DESC LIMIT 1";
+  for (int round = 0; round < kRounds; ++round) {
+    BOOST_TEST_CONTEXT("round " << round) {
+      crash_under_load(round, 40 + 7 * round, [&] {
+        const auto found = query(data.conninfo(), backend);
+        BOOST_REQUIRE(found.size() == 1u);
+        // PostgreSQL starts all of its sessions anew after the first, only one after the second.
+        kill(std::stoi(found[0][0]), round % 2 == 0 ? SIGKILL : SIGTERM);
+        const long before = load.accepted();
+        const bool recovered =
+            wait_until([&] { return load.accepted() >= before + 40; }, std::chrono::seconds(60));
+        load.stop();
+        BOOST_TEST(recovered, writ->log());
+      });
+      check_writes(sent, data.conninfo());
+      check_retries();
+    }
+  }
+  BOOST_TEST_MESSAGE(sent.size() << " writes; of " << unknown << " with unknown outcome "
+                                 << were_there << " were recorded");
+  BOOST_TEST(writ->stop() == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(a_first_start)
+
+BOOST_AUTO_TEST_CASE(that_was_cut_short_leaves_nothing_that_the_next_one_trips_over) {
+  PrivateData data;
+  {
+    WritProcess writ(arguments(data), {}, WritProcess::kDoNotWait);
+    BOOST_TEST(writ.await_log("preparing a private PostgreSQL"));
+    BOOST_TEST(writ.stop() == 1);
+    BOOST_TEST(writ.log().ends_with("writ: interrupted while starting\n"), writ.log());
+  }
+  {
+    WritProcess writ(arguments(data), {}, WritProcess::kDoNotWait);
+    BOOST_TEST(writ.await_log("preparing a private PostgreSQL"));
+    writ.kill_hard();
+  }
+  BOOST_TEST(data.postmaster() == 0);
+  WritProcess writ(arguments(data));
+  BOOST_TEST(ApiClient(writ.port()).get("/readyz").status == 200);
+  BOOST_TEST(writ.stop() == 0);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(a_data_directory)
@@ -163,8 +222,7 @@ BOOST_AUTO_TEST_SUITE(a_data_directory)
 BOOST_AUTO_TEST_CASE(has_one_service_at_a_time) {
   PrivateData data;
   WritProcess first(arguments(data));
-  const WritRun second =
-      run_writ({"serve", "--listen", "127.0.0.1:0", "--data-dir", data.path()});
+  const WritRun second = run_writ({"serve", "--listen", "127.0.0.1:0", "--data-dir", data.path()});
   BOOST_TEST(second.status == 1);
   BOOST_TEST(second.err == "writ: the data directory " + data.path() +
                                " is in use by another writ, process " +
@@ -179,6 +237,15 @@ BOOST_AUTO_TEST_CASE(has_one_service_at_a_time) {
   // In the default run the serving role cannot change the log.
   BOOST_TEST(ApiClient(next.port()).get("/readyz").body ==
              "{\"ready\":true,\"headPosition\":\"1\"}\n");
+  BOOST_TEST(next.stop() == 0);
+
+  // A start that fails late does not leave its server behind.
+  const TestDatabase database;
+  WritProcess other(database);
+  const WritRun failed = run_writ({"serve", "--data-dir", data.path(), "--listen",
+                                   "127.0.0.1:" + std::to_string(other.port())});
+  BOOST_TEST(failed.status == 1);
+  BOOST_TEST(data.postmaster() == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

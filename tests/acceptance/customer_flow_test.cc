@@ -56,8 +56,7 @@ std::vector<Step> steps_of_document(const std::string& text) {
 /// The files of flow/ in order of their names.
 std::vector<Step> steps_of_files() {
   std::set<std::filesystem::path> files;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(kSource / "tests/acceptance/flow"))
+  for (const auto& entry : std::filesystem::directory_iterator(kSource / "tests/acceptance/flow"))
     files.insert(entry.path());
   std::vector<Step> steps;
   for (const auto& file : files) {

@@ -46,7 +46,8 @@ std::string spoil(RandomSettings& random, const std::string& method, Json& reque
     case 5:
       request["settings"]["taskResource"]["min"]["cpu"] =
           Json::object({{"state", "SETTING_STATE_VALUE"}, {"quantityValue", "apple"}});
-      return "invalid task_resource.min.cpu \"apple\": quantities must match the regular expression "
+      return "invalid task_resource.min.cpu \"apple\": quantities must match the regular "
+             "expression "
              "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
     case 6:
       request["settings"]["labels"] = Json::object({{"state", Json::number(3)}});
@@ -96,8 +97,8 @@ std::string difference(ApiClient& client, const Step& step, bool in_binary) {
     return "expected " + expected + ", got " + std::to_string(answer.status) + " " + answer.body;
   };
   if (!step.expected.code.empty()) {
-    const bool same = answer.code() == step.expected.code &&
-                      answer.message() == step.expected.message;
+    const bool same =
+        answer.code() == step.expected.code && answer.message() == step.expected.message;
     return same ? "" : told(step.expected.code + " " + step.expected.message);
   }
   if (answer.status != 200) return told(step.expected.body.dump());

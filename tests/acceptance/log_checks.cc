@@ -80,8 +80,8 @@ std::string described(const char* what, const std::vector<Row>& rows) {
 std::vector<Row> query(const std::string& conninfo, const std::string& sql,
                        const std::vector<std::string>& parameters) {
   Connection connection(conninfo);
-  const auto result = parameters.empty() ? connection.exec(sql)
-                                         : connection.exec_params(sql, parameters);
+  const auto result =
+      parameters.empty() ? connection.exec(sql) : connection.exec_params(sql, parameters);
   std::vector<Row> rows;
   for (const auto& row : result) {
     Row& out = rows.emplace_back();

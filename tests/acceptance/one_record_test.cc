@@ -53,6 +53,15 @@ Winner winner_in(const HttpAnswer& answer) {
           conflict.position()};
 }
 
+/// Whatever version the record has by now, it has the settings of whom that version belongs to.
+void check_row(ApiClient& client, const Json& key) {
+  const Json body = client.call("GetSettingsForEdit", Json::object({{"key", key}})).json();
+  const Json& level = body.at("levels").elements().back();
+  const long version = std::stol(level.at("version").text());
+  const std::string owner = "writer-" + std::to_string(version - 2);
+  require(level.at("settings") == queue_settings(owner), "not of " + owner + ": " + level.dump());
+}
+
 /// Who really won each version, from the log.
 std::map<std::uint64_t, Winner> winners_in_log(const TestDatabase& database) {
   std::map<std::uint64_t, Winner> winners;
@@ -128,8 +137,8 @@ BOOST_FIXTURE_TEST_CASE(who_try_again_all_get_through, Fixture) {
     std::uint64_t version = 1;
     for (long wins = 0; wins < kWins;) {
       ++tries;
-      const auto answer = client(i).call(
-          "UpdateSettings", update(key, i, static_cast<long>(version)), headers(i));
+      const auto answer =
+          client(i).call("UpdateSettings", update(key, i, static_cast<long>(version)), headers(i));
       if (answer.status == 200) {
         ++wins;
         require(answer.version() == static_cast<long>(version) + 1, "another version was won");
@@ -158,7 +167,10 @@ BOOST_FIXTURE_TEST_CASE(of_consecutive_versions_get_them_in_order, Fixture) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     for (;;) {
       const auto answer = client(i).call("UpdateSettings", update(key, i, i + 1), headers(i));
-      if (answer.status == 200) return require(answer.version() == i + 2, answer.body);
+      if (answer.status == 200) {
+        require(answer.version() == i + 2, answer.body);
+        return check_row(client(i), key);
+      }
       require(winner_in(answer).version < static_cast<std::uint64_t>(i) + 1, "came too late");
       require(std::chrono::steady_clock::now() < deadline, "never came to its turn");
     }

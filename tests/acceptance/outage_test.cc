@@ -58,8 +58,8 @@ BOOST_AUTO_TEST_CASE(is_told_and_survived_when_the_server_is_restarted) {
   LocalPostgres postgres;
   query(postgres.conninfo(), "CREATE DATABASE service");
   const std::string owner = postgres.conninfo("service");
-  WritProcess writ({"--database-url", postgres.conninfo("service", "writ_app"), "--migrate-url",
-                    owner});
+  WritProcess writ(
+      {"--database-url", postgres.conninfo("service", "writ_app"), "--migrate-url", owner});
   ApiClient client(writ.port());
   make_two_events(client);
   postgres.stop();
@@ -86,6 +86,27 @@ BOOST_AUTO_TEST_CASE(is_told_and_survived_when_connections_are_refused) {
         {database.name()});
   check_outage(client);
   query(server, "ALTER DATABASE " + database.name() + " ALLOW_CONNECTIONS true");
+  check_recovered(client, database.conninfo());
+}
+
+// A database that answers, but not what is asked.
+BOOST_AUTO_TEST_CASE(may_be_one_of_rights) {
+  const TestDatabase database;
+  WritProcess writ(database);
+  ApiClient client(writ.port());
+  make_two_events(client);
+  query(database.conninfo(), "REVOKE SELECT ON writ.log_head, writ.settings FROM writ_app");
+  const auto ready = client.get("/readyz");
+  BOOST_TEST(ready.status == 503);
+  BOOST_TEST(ready.body.find("\"ready\":false") != std::string::npos, ready.body);
+  const auto read = client.call("GetSettings", kRead);
+  BOOST_TEST(read.code() == "internal");
+  const std::string id = read.header("X-Request-Id");
+  BOOST_TEST(read.message() == "internal error, request id " + id);
+  BOOST_TEST(client.call("UpdateSettings", update(2)).code() == "internal");
+  // The operator is told what the client is not.
+  BOOST_TEST(writ.log().find("writ: request " + id + ": ") != std::string::npos, writ.log());
+  query(database.conninfo(), "GRANT SELECT ON writ.log_head, writ.settings TO writ_app");
   check_recovered(client, database.conninfo());
 }
 

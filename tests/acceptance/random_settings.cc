@@ -103,9 +103,12 @@ Json RandomSettings::settings() {
 }
 
 Json RandomSettings::key() {
-  const std::pair<const char*, const char*> kScopes[] = {
-      {"", ""},  {"production", ""},         {"staging", ""}, {"production", "analytics"},
-      {"production", "search"}, {"staging", "analytics"}};
+  const std::pair<const char*, const char*> kScopes[] = {{"", ""},
+                                                         {"production", ""},
+                                                         {"staging", ""},
+                                                         {"production", "analytics"},
+                                                         {"production", "search"},
+                                                         {"staging", "analytics"}};
   const auto [domain, project] = pick(kScopes);
   Json key = Json::object();
   if (chance(50)) key["org"] = chance(80) ? "acme" : "";

@@ -251,9 +251,8 @@ Answer SettingsModel::get_for_edit(const Json& request) const {
 Json SettingsModel::rows() const {
   std::map<long, Json> by_id;
   for (const auto& [key, record] : records_)
-    by_id[record.id] = Json::object({{"key", key},
-                                     {"data", record.settings},
-                                     {"version", Json::number(record.version)}});
+    by_id[record.id] = Json::object(
+        {{"key", key}, {"data", record.settings}, {"version", Json::number(record.version)}});
   Json rows = Json::array();
   for (auto& [id, row] : by_id) rows.elements().push_back(std::move(row));
   return rows;

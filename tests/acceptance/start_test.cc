@@ -1,6 +1,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <csignal>
 #include <future>
 
 #include "events/connection.h"
@@ -92,6 +93,20 @@ BOOST_AUTO_TEST_CASE(include_listening_for_other_machines_without_saying_so) {
   BOOST_TEST(ApiClient(allowed.port()).get("/healthz").status == 200);
 }
 
+BOOST_AUTO_TEST_CASE(that_are_right_may_come_from_the_environment) {
+  const TestDatabase database;
+  const Arguments flags = on(database);
+  WritProcess writ({}, {{"WRIT_DATABASE_URL", flags[1]},
+                        {"WRIT_MIGRATE_URL", flags[3]},
+                        {"WRIT_READ_CONNECTIONS", "1"},
+                        {"WRIT_BATCH_LIMIT", "1"},
+                        {"WRIT_LISTEN", "127.0.0.1:1"}});  // the flag wins
+  ApiClient client(writ.port());
+  const Json create = create_json(key_json("a"), queue_settings("q"));
+  BOOST_TEST(client.call("CreateSettings", create).version() == 1);
+  BOOST_TEST(query_one(database.conninfo(), "SELECT count(*) FROM writ.events") == "1");
+}
+
 BOOST_AUTO_TEST_CASE(help_and_version_are_answers_and_no_errors) {
   for (const Arguments& arguments :
        {Arguments{"--help"}, Arguments{"--version"}, Arguments{"serve", "--help"}}) {
@@ -115,10 +130,9 @@ BOOST_AUTO_TEST_CASE(because_its_url_is_malformed) {
 
 // Everybody who reads the log would know them.
 BOOST_AUTO_TEST_CASE(is_told_of_without_passwords) {
-  for (const char* url :
-       {"postgresql://jo:sesame@/x?host=/nowhere", "postgresql://jo:sesame@[::1/x",
-        "postgresql//jo:sesame@localhost/x", "host=/nowhere password='sesame",
-        "host=/nowhere password=open sesame"}) {
+  for (const char* url : {"postgresql://jo:sesame@/x?host=/nowhere",
+                          "postgresql://jo:sesame@[::1/x", "postgresql//jo:sesame@localhost/x",
+                          "host=/nowhere password='sesame", "host=/nowhere password=open sesame"}) {
     BOOST_TEST_CONTEXT(url) {
       const WritRun run = run_writ(serve({"--database-url", url}));
       BOOST_TEST(run.status == 1);
@@ -188,8 +202,8 @@ BOOST_AUTO_TEST_CASE(may_be_empty_and_is_then_set_up_by_whoever_comes_first) {
   WritProcess two(arguments, {}, WritProcess::kDoNotWait);
   one.await_serving();
   two.await_serving();
-  const auto created = ApiClient(one.port()).call(
-      "CreateSettings", create_json(key_json("a"), queue_settings("q")));
+  const auto created =
+      ApiClient(one.port()).call("CreateSettings", create_json(key_json("a"), queue_settings("q")));
   BOOST_TEST(created.version() == 1);
   BOOST_TEST(ApiClient(two.port()).get("/readyz").status == 200);
 }
@@ -212,16 +226,21 @@ BOOST_AUTO_TEST_SUITE(being_told_to_stop)
 
 BOOST_AUTO_TEST_CASE(ends_an_idle_service_at_once) {
   const TestDatabase database;
-  WritProcess writ(database);
-  ApiClient idle(writ.port());
-  BOOST_TEST(idle.get("/healthz").status == 200);
-  const auto begin = std::chrono::steady_clock::now();
-  BOOST_TEST(writ.stop() == 0);
-  const auto took = std::chrono::steady_clock::now() - begin;
-  BOOST_TEST((took < std::chrono::seconds(1)),
-             std::chrono::duration_cast<std::chrono::milliseconds>(took).count() << " ms");
-  BOOST_TEST(writ.log().find("writ: stopping after SIGTERM\n") != std::string::npos, writ.log());
-  BOOST_TEST(writ.log().ends_with("writ: stopped\n"), writ.log());
+  const std::pair<int, std::string> signals[] = {
+      {SIGTERM, "SIGTERM"}, {SIGINT, "SIGINT"}, {SIGHUP, "SIGHUP"}};
+  for (const auto& [number, name] : signals) {
+    WritProcess writ(database);
+    ApiClient idle(writ.port());
+    BOOST_TEST(idle.get("/healthz").status == 200);
+    const auto begin = std::chrono::steady_clock::now();
+    writ.signal(number);
+    BOOST_TEST(writ.wait(std::chrono::seconds(15)) == 0);
+    const auto took = std::chrono::steady_clock::now() - begin;
+    BOOST_TEST((took < std::chrono::seconds(1)),
+               std::chrono::duration_cast<std::chrono::milliseconds>(took).count() << " ms");
+    BOOST_TEST(writ.log().ends_with("writ: stopping after " + name + "\nwrit: stopped\n"),
+               writ.log());
+  }
 }
 
 BOOST_AUTO_TEST_CASE(lets_requests_in_flight_finish) {
@@ -239,8 +258,9 @@ BOOST_AUTO_TEST_CASE(lets_requests_in_flight_finish) {
                      " AND wait_event_type = 'Lock'") == "1";
   };
   BOOST_TEST(wait_until(waits));
-  writ.terminate();
+  writ.signal(SIGTERM);
   BOOST_TEST(writ.await_log("stopping after SIGTERM"));
+  writ.signal(SIGINT);  // an impatient operator changes nothing
   BOOST_TEST(writ.running());
   // Nobody else is let in.
   BOOST_TEST(wait_until([&] { return ApiClient(writ.port()).get("/healthz").status == 0; }));

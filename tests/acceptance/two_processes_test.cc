@@ -44,8 +44,9 @@ Level own_level(const HttpAnswer& answer) {
 class Mixer {
  public:
   Mixer(int thread, std::uint16_t one, std::uint16_t two)
-      : thread_(thread), random_(static_cast<unsigned>(thread)), clients_{ApiClient(one),
-                                                                         ApiClient(two)} {}
+      : thread_(thread),
+        random_(static_cast<unsigned>(thread)),
+        clients_{ApiClient(one), ApiClient(two)} {}
 
   /// Reads through one process, writes through either, and sees its write through the other.
   /// Answers the written queue, "" when another writer was quicker.
@@ -59,9 +60,9 @@ class Mixer {
         before.version == 0
             ? clients_[writer].call("CreateSettings",
                                     create_json(record_key(record), queue_settings(queue)))
-            : clients_[writer].call("UpdateSettings",
-                                    update_json(record_key(record), queue_settings(queue),
-                                                before.version));
+            : clients_[writer].call(
+                  "UpdateSettings",
+                  update_json(record_key(record), queue_settings(queue), before.version));
     if (answer.status != 200) {
       require(answer.code() == "failed_precondition" || answer.code() == "already_exists",
               "refused: " + answer.body);
@@ -105,16 +106,15 @@ BOOST_AUTO_TEST_CASE(keep_one_log_under_mixed_load) {
     }
   });
   std::set<std::string> recorded;
-  for (const Row& row :
-       query(database.conninfo(), "SELECT payload::jsonb #>> '{run,defaultQueue,stringValue}'"
-                                  " FROM writ.events"))
+  for (const Row& row : query(database.conninfo(),
+                              "SELECT payload::jsonb #>> '{run,defaultQueue,stringValue}'"
+                              " FROM writ.events"))
     recorded.insert(row[0]);
   BOOST_TEST((recorded == accepted));
   BOOST_TEST(lost > 0, "the load was too light for a conflict");
   BOOST_TEST_MESSAGE(accepted.size() << " accepted, " << lost << " lost a race");
   BOOST_TEST(broken_invariants(database.conninfo()) == std::vector<std::string>{},
              boost::test_tools::per_element());
-  // Both tell the same head once they have looked.
   for (WritProcess* writ : {&one, &two}) BOOST_TEST(writ->stop() == 0);
 }
 
@@ -130,8 +130,9 @@ BOOST_AUTO_TEST_CASE(take_turns) {
   BOOST_TEST(first.call("CreateSettings", create_json(key, queue_settings("q"))).version() == 1);
   for (long version = 1; version < 21; ++version) {
     ApiClient& client = version % 2 == 0 ? first : second;
-    BOOST_TEST(client.call("UpdateSettings", update_json(key, queue_settings("q"), version))
-                   .version() == version + 1);
+    BOOST_TEST(
+        client.call("UpdateSettings", update_json(key, queue_settings("q"), version)).version() ==
+        version + 1);
   }
   // The one that was killed leaves nothing that the other trips over.
   one.kill_hard();
@@ -156,6 +157,10 @@ BOOST_AUTO_TEST_CASE(answer_a_retry_alike) {
     ++accepted;
   });
   BOOST_TEST(accepted == 16);
+  // Both know the head, whoever moved it.
+  for (const WritProcess* writ : {&one, &two})
+    BOOST_TEST(ApiClient(writ->port()).get("/readyz").body ==
+               "{\"ready\":true,\"headPosition\":\"1\"}\n");
   BOOST_TEST(query_one(database.conninfo(), "SELECT count(*) FROM writ.events") == "1");
 }
 

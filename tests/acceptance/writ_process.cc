@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <fstream>
 #include <regex>
 #include <stdexcept>
 
@@ -58,19 +59,24 @@ void WritProcess::await_serving() {
       },
       kStartLimit);
   if (port_ == 0)
-    throw std::runtime_error(std::string(decided ? "writ ended instead of serving: "
-                                                 : "writ does not serve in time: ") +
-                             log());
+    throw std::runtime_error(
+        std::string(decided ? "writ ended instead of serving: " : "writ does not serve in time: ") +
+        log());
+}
+
+long WritProcess::memory_kib(const std::string& name) const {
+  std::ifstream file("/proc/" + std::to_string(pid()) + "/status");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(name + ":")) return std::stol(line.substr(name.size() + 1));
+  return 0;
 }
 
 bool WritProcess::await_log(const std::string& words) const {
   return wait_until([&] { return log().find(words) != std::string::npos; }, kStartLimit);
 }
 
-void WritProcess::terminate() { child_->signal(SIGTERM); }
-
 int WritProcess::stop(std::chrono::milliseconds limit) {
-  terminate();
+  signal(SIGTERM);
   return wait(limit);
 }
 
@@ -81,8 +87,8 @@ void WritProcess::kill_hard() {
   child_->wait(std::chrono::seconds(10));
 }
 
-WritRun run_writ(std::vector<std::string> arguments,
-                 std::map<std::string, std::string> environment, std::chrono::milliseconds limit) {
+WritRun run_writ(std::vector<std::string> arguments, std::map<std::string, std::string> environment,
+                 std::chrono::milliseconds limit) {
   arguments.insert(arguments.begin(), writ_program());
   Child child(options_of(std::move(arguments), std::move(environment)));
   WritRun run;

@@ -39,10 +39,12 @@ class WritProcess {
   /// Standard error so far.
   std::string log() const { return child_->standard_error(); }
   bool running() { return child_->running(); }
+  /// A figure of /proc/PID/status in KiB, such as VmRSS (resident now) or VmHWM (at most, ever).
+  long memory_kib(const std::string& name) const;
 
   /// Tells it to stop and waits. Its exit code; -1 when it is still there after `limit`.
   int stop(std::chrono::milliseconds limit = std::chrono::seconds(15));
-  void terminate();
+  void signal(int number) { child_->signal(number); }
   int wait(std::chrono::milliseconds limit);
   /// kill -9, and waits until it is gone.
   void kill_hard();
@@ -51,6 +53,13 @@ class WritProcess {
   std::unique_ptr<Child> child_;
   std::uint16_t port_ = 0;
 };
+
+/// Whether the program's memory is its own: a sanitizer keeps much for itself.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kMemoryTells = false;
+#else
+inline constexpr bool kMemoryTells = true;
+#endif
 
 /// How a run of the program ended.
 struct WritRun {

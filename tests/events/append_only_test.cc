@@ -118,6 +118,15 @@ BOOST_AUTO_TEST_CASE(the_database_itself_refuses_a_second_event_of_one_version) 
   BOOST_CHECK_EQUAL(refusal(owner, std::string(copy).replace(at, 1, "3")), "23505");
 }
 
+BOOST_AUTO_TEST_CASE(a_payload_is_never_without_its_salt) {
+  for (const char* texts : {"NULL, payload_salt", "payload, NULL"})
+    BOOST_CHECK_EQUAL(
+        refusal(owner, std::string("INSERT INTO events SELECT 4, stream, 4, type, recorded_at,"
+                                   " actor, reason, request_id, command_id, ") +
+                           texts + ", envelope, leaf_hash FROM events WHERE position = 3"),
+        "23514");
+}
+
 BOOST_AUTO_TEST_CASE(there_is_one_head) {
   BOOST_CHECK_EQUAL(refusal(owner, "INSERT INTO log_head SELECT * FROM log_head"), "23505");
   BOOST_CHECK_EQUAL(refusal(owner,

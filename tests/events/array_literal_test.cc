@@ -26,18 +26,24 @@ std::string all_ascii() {
 BOOST_AUTO_TEST_SUITE(array_literal_tests)
 
 BOOST_AUTO_TEST_CASE(the_text_form_is_postgresqls) {
-  ArrayLiteral texts;
-  texts.add("a");
-  texts.add("b\"c\\d");
-  BOOST_CHECK_EQUAL(std::move(texts).take(), R"({"a","b\"c\\d"})");
-  ArrayLiteral numbers;
-  numbers.add(std::int64_t{-1});
-  numbers.add(std::int64_t{2});
-  BOOST_CHECK_EQUAL(std::move(numbers).take(), "{-1,2}");
-  ArrayLiteral bytes;
-  bytes.add_bytes(std::string("\0\xff", 2));
-  BOOST_CHECK_EQUAL(std::move(bytes).take(), R"({"\\x00ff"})");
-  BOOST_CHECK_EQUAL(ArrayLiteral().take(), "{}");
+  const auto literal = [](const auto& fill) {
+    ArrayLiteral array;
+    fill(array);
+    return std::move(array).take();
+  };
+  BOOST_CHECK_EQUAL(literal([](ArrayLiteral& array) {
+                      array.add("a");
+                      array.add("b\"c\\d");
+                    }),
+                    R"({"a","b\"c\\d"})");
+  BOOST_CHECK_EQUAL(literal([](ArrayLiteral& array) {
+                      array.add(std::int64_t{-1});
+                      array.add(std::int64_t{2});
+                    }),
+                    "{-1,2}");
+  BOOST_CHECK_EQUAL(literal([](ArrayLiteral& array) { array.add_bytes(std::string("\0\xff", 2)); }),
+                    R"({"\\x00ff"})");
+  BOOST_CHECK_EQUAL(literal([](ArrayLiteral&) {}), "{}");
 }
 
 BOOST_AUTO_TEST_CASE(hostile_texts_come_back_from_postgresql) {

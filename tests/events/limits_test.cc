@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_command_in_a_batch_waits_for_its_commit_beyond_the_deadli
   const auto sequencer = this->sequencer();
   Pile pile(*this, *sequencer);
   Command command = counter_command({Add{"a", 1}});
-  command.deadline = steady_clock::now() + std::chrono::milliseconds(500);
+  command.deadline = steady_clock::now() + std::chrono::milliseconds(1500);
   pile.add(command);  // returns once its batch waits for the lock
   BOOST_REQUIRE(steady_clock::now() < command.deadline);
   BOOST_REQUIRE(wait_until([&] { return steady_clock::now() > command.deadline; }));

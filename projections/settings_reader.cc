@@ -1,0 +1,100 @@
+#include "projections/settings_reader.h"
+
+#include <algorithm>
+#include <set>
+
+#include "projections/settings.h"
+#include "schema/protojson.h"
+
+namespace writ {
+namespace {
+
+constexpr std::size_t kMostReads = 32;  // in one query: leaves some of a crowd to the other queries
+
+/// A row of our own table. One that cannot be read is a broken table, not a bad request.
+std::shared_ptr<const StoredSettings> parse(const SettingsRow& row) {
+  auto stored = std::make_shared<StoredSettings>();
+  const JsonRead read = read_json(row.data, &stored->settings, JsonMode::kStored);
+  if (read.error)
+    throw CorruptLog("the settings row " + row.key + " cannot be read: " + read.error->message());
+  stored->version = row.version;
+  return stored;
+}
+
+}  // namespace
+
+std::vector<std::shared_ptr<const StoredSettings>> SettingsReader::fetch(
+    const std::vector<std::string>& keys, std::chrono::steady_clock::time_point deadline) {
+  Read mine{keys};
+  std::unique_lock lock(mutex_);
+  waiting_.push_back(&mine);
+  while (!mine.done) {
+    if (!mine.begun && free_ > 0) {
+      lead(lock, deadline);
+    } else if (mine.begun) {
+      mine.woken.wait(lock);  // bounded by the query's own time-out
+    } else if (mine.woken.wait_until(lock, deadline) == std::cv_status::timeout && !mine.begun) {
+      std::erase(waiting_, &mine);
+      throw DeadlineExceeded("no database connection became free in time");
+    }
+  }
+  if (mine.error) std::rethrow_exception(mine.error);
+  return std::move(mine.found);
+}
+
+/// Runs one query for those who wait longest, and wakes them and the next to lead.
+void SettingsReader::lead(std::unique_lock<std::mutex>& lock,
+                          std::chrono::steady_clock::time_point deadline) {
+  const std::size_t count = std::min(waiting_.size(), kMostReads);
+  const std::vector<Read*> reads(waiting_.begin(),
+                                 waiting_.begin() + static_cast<std::ptrdiff_t>(count));
+  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(count));
+  for (Read* read : reads) read->begun = true;
+  --free_;
+  lock.unlock();
+  std::exception_ptr error;
+  try {
+    const Rows rows = query(reads, deadline);
+    for (Read* read : reads) hand_out(rows, *read);
+  } catch (const std::exception&) {
+    error = std::current_exception();
+  }
+  lock.lock();
+  ++free_;
+  for (Read* read : reads) {
+    if (error) read->error = error;
+    read->done = true;
+    // Under the lock: the read lives on its caller's stack, which is gone once the caller may look.
+    read->woken.notify_one();
+  }
+  if (!waiting_.empty()) waiting_.front()->woken.notify_one();
+}
+
+SettingsReader::Rows SettingsReader::query(const std::vector<Read*>& reads,
+                                           std::chrono::steady_clock::time_point deadline) {
+  std::set<std::string> keys;
+  for (const Read* read : reads) keys.insert(read->keys.begin(), read->keys.end());
+  const std::vector<SettingsRow> found = pool_.read(deadline, [&](Connection& connection) {
+    return fetch_settings(connection, {keys.begin(), keys.end()});
+  });
+  Rows rows;
+  for (const SettingsRow& row : found) {
+    Row& read = rows[row.key];
+    try {
+      read.stored = parse(row);
+    } catch (const CorruptLog&) {
+      read.unreadable = std::current_exception();
+    }
+  }
+  return rows;
+}
+
+void SettingsReader::hand_out(const Rows& rows, Read& read) {
+  for (const std::string& key : read.keys) {
+    const auto row = rows.find(key);
+    read.found.push_back(row == rows.end() ? nullptr : row->second.stored);
+    if (row != rows.end() && row->second.unreadable) read.error = row->second.unreadable;
+  }
+}
+
+}  // namespace writ

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "events/connection_pool.h"
+#include "flyteidl2/settings/settings_definition.pb.h"
+
+namespace writ {
+
+/// What one scope stores, read and ready to merge.
+struct StoredSettings {
+  flyteidl2::settings::Settings settings;
+  std::int64_t version;
+};
+
+/// Reads settings rows for many threads. Whoever finds a query free runs one for everybody who
+/// waits at that moment, so that under load many reads share a query, and the rows they have in
+/// common are parsed once; a lone read runs its own at once. A query begins after the reads that it
+/// serves, so each sees every change answered before it.
+class SettingsReader {
+ public:
+  /// At most `queries` run at once, each on a connection of `pool`, which must lend that many.
+  SettingsReader(ConnectionPool& pool, std::size_t queries) : pool_(pool), free_(queries) {}
+
+  /// What each of `keys` stores, in their order; null where there is no record. Throws
+  /// DeadlineExceeded when no query was begun in time, StorageUnavailable, StorageError, and
+  /// CorruptLog for a row that cannot be read.
+  std::vector<std::shared_ptr<const StoredSettings>> fetch(
+      const std::vector<std::string>& keys, std::chrono::steady_clock::time_point deadline);
+
+ private:
+  struct Row {
+    std::shared_ptr<const StoredSettings> stored;
+    std::exception_ptr unreadable;
+  };
+  using Rows = std::unordered_map<std::string, Row>;
+  struct Read {
+    const std::vector<std::string>& keys;
+    std::vector<std::shared_ptr<const StoredSettings>> found = {};
+    std::exception_ptr error = nullptr;
+    bool begun = false;
+    bool done = false;
+    std::condition_variable woken = {};
+  };
+
+  void lead(std::unique_lock<std::mutex>& lock, std::chrono::steady_clock::time_point deadline);
+  Rows query(const std::vector<Read*>& reads, std::chrono::steady_clock::time_point deadline);
+  static void hand_out(const Rows& rows, Read& read);
+
+  ConnectionPool& pool_;
+  std::mutex mutex_;
+  std::deque<Read*> waiting_;  // on their callers' stacks
+  std::size_t free_;           // queries that may still be begun
+};
+
+}  // namespace writ
