@@ -10,12 +10,16 @@ void ArrayLiteral::separate() {
 
 void ArrayLiteral::add(std::string_view text) {
   separate();
-  text_ += '"';
+  const std::size_t begin = text_.size();
+  text_.resize(begin + 2 * text.size() + 2);
+  char* out = text_.data() + begin;
+  *out++ = '"';
   for (const char c : text) {
-    if (c == '"' || c == '\\') text_ += '\\';
-    text_ += c;
+    if (c == '"' || c == '\\') *out++ = '\\';
+    *out++ = c;
   }
-  text_ += '"';
+  *out++ = '"';
+  text_.resize(static_cast<std::size_t>(out - text_.data()));
 }
 
 void ArrayLiteral::add(std::int64_t number) {

@@ -217,7 +217,7 @@ std::optional<CommandResult> Batch::replay(const Command& command) {
 }
 
 Accepted Batch::accept(std::vector<NewEvent> events) {
-  for (const NewEvent& event : events) append(event);
+  for (NewEvent& event : events) append(std::move(event));
   Accepted accepted{command_id_, appended_, now_, false};
   if (!command_->idempotency_key.empty() && !appended_.empty()) {
     keys_.push_back({command_, command_id_, appended_.front().position, appended_.back().position});
@@ -240,20 +240,20 @@ void Batch::take_back() {
     states_[change->first] = std::move(change->second);
 }
 
-void Batch::append(const NewEvent& event) {
+void Batch::append(NewEvent event) {
   for (const std::string* text : {&event.stream.value, &event.type, &event.payload})
     check_storable(*text);
   std::size_t detail_bytes = 0;
   for (const auto& [key, value] : event.detail) detail_bytes += key.size() + value.size();
   if (detail_bytes > kMaxDetailBytes)
     throw std::invalid_argument("an event's detail must be at most 4 KiB");
-  const std::optional<StreamState> before = latest(event.stream);
+  std::optional<StreamState> before = latest(event.stream);
   EventRow row;
   row.position = next_position_;
-  row.stream = event.stream;
+  row.stream = std::move(event.stream);
   row.version.value = before ? before->version.value + 1 : 1;
-  row.type = event.type;
-  row.payload = event.payload;
+  row.type = std::move(event.type);
+  row.payload = std::move(event.payload);
   row.salt = random_bytes(32);
   row.envelope = canonical_envelope(
       {head_.log_id, row.position, row.stream, row.version, row.type, now_, command_->actor,
@@ -262,9 +262,11 @@ void Batch::append(const NewEvent& event) {
   row.leaf_hash = leaf_hash(row.envelope);
   row.command = command_;
   row.command_id = command_id_;
-  undo_.emplace_back(event.stream.value, before);
-  states_[event.stream.value] = StreamState{row.version,     row.position, row.type,          now_,
-                                            command_->actor, row.payload,  hex(row.leaf_hash)};
+  StreamState after{row.version,     row.position, row.type,          now_,
+                    command_->actor, std::nullopt, hex(row.leaf_hash)};
+  if (std::ranges::any_of(domains_, &Domain::needs_payload)) after.payload = row.payload;
+  undo_.emplace_back(row.stream.value, std::move(before));
+  states_[row.stream.value] = std::move(after);
   appended_.push_back({row.stream, row.version, row.position});
   ++next_position_.value;
   rows_.push_back(std::move(row));
@@ -297,7 +299,7 @@ LookupRows Batch::query(const std::string& sql, const std::vector<std::string>& 
 }
 
 void Batch::stage(std::vector<NewEvent> events) {
-  for (const NewEvent& event : events) append(event);
+  for (NewEvent& event : events) append(std::move(event));
 }
 
 void Batch::flush(std::size_t count, bool last) {

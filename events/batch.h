@@ -69,7 +69,7 @@ class Batch final : public Reader {
   std::optional<CommandResult> replay(const Command& command);
   Accepted accept(std::vector<NewEvent> events);
   void take_back();
-  void append(const NewEvent& event);
+  void append(NewEvent event);
   void flush(std::size_t rows, bool last);
   const Domain& domain_of(const Command& command) const;
 

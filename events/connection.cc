@@ -32,7 +32,8 @@ std::string one_line(std::string text) {
   return text;
 }
 
-/// What libpq says of a text it cannot read, up to where it repeats the text: that may be a password.
+/// What libpq says of a text it cannot read, up to where it repeats the text: that may be a
+/// password.
 std::string without_quotation(const std::string& why) {
   for (std::size_t quote = why.find('"'); quote != std::string::npos;) {
     const bool one_character = quote + 2 < why.size() && why[quote + 2] == '"';  // "=" or "]"
@@ -61,8 +62,7 @@ std::string with_session_settings(const std::string& conninfo) {
   const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> parsed(
       PQconninfoParse(conninfo.c_str(), &error), &PQconninfoFree);
   if (!parsed) {
-    const std::string why =
-        error != nullptr ? without_quotation(one_line(error)) : "out of memory";
+    const std::string why = error != nullptr ? without_quotation(one_line(error)) : "out of memory";
     PQfreemem(error);
     throw StartError("the database URL is malformed: " + why);
   }

@@ -11,10 +11,12 @@ constexpr int kFoldVersion = 1;
 // until the part with the event that superseded it.
 constexpr char kFold[] = R"sql(
 INSERT INTO settings (id, key, data, version, created_at, updated_at)
-SELECT min(position), substr(stream, 10),
-       coalesce((array_agg(payload ORDER BY version DESC))[1], 'null')::jsonb,
-       max(version), min(recorded_at), max(recorded_at)
-FROM batch WHERE starts_with(stream, 'settings/') GROUP BY stream
+SELECT DISTINCT ON (stream) min(position) OVER events_of_stream, substr(stream, 10),
+       coalesce(payload, 'null')::jsonb, version, min(recorded_at) OVER events_of_stream,
+       recorded_at
+FROM batch WHERE starts_with(stream, 'settings/')
+WINDOW events_of_stream AS (PARTITION BY stream)
+ORDER BY stream, version DESC
 ON CONFLICT (key) DO UPDATE
 SET data = excluded.data, version = excluded.version, updated_at = excluded.updated_at
 )sql";
