@@ -1,7 +1,12 @@
 #include "tools/serve.h"
 
+#include <google/protobuf/stubs/logging.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/stdout_sinks.h>
+
 #include <atomic>
 #include <iostream>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -11,8 +16,11 @@
 #include "projections/settings.h"
 #include "projections/settings_reader.h"
 #include "service/error_translation.h"
+#include "service/file_limit.h"
 #include "service/health.h"
 #include "service/http_server.h"
+#include "service/request_log.h"
+#include "service/request_metrics.h"
 #include "service/settings_commands.h"
 #include "service/settings_service.h"
 #include "tools/database.h"
@@ -23,6 +31,8 @@ namespace {
 
 void tell(std::string_view line) { std::cerr << "writ: " << line << std::endl; }
 
+constexpr std::size_t kOtherFiles =
+    64;  // beside connections: the database, standard streams, libraries
 constexpr std::chrono::milliseconds kGrace{10'000};  // for requests in flight when told to stop
 
 std::vector<std::string> start_warnings(const std::string& serving) {
@@ -41,12 +51,51 @@ RouterOptions router_options(const ServeOptions& options) {
   return router;
 }
 
-HttpServerOptions http_options(const ServeOptions& options) {
+/// One line of JSON a request, on standard error, when the level lets it.
+std::shared_ptr<spdlog::logger> request_logger(const std::string& level) {
+  auto logger = std::make_shared<spdlog::logger>("requests",
+                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  logger->set_pattern("%v");
+  logger->set_level(spdlog::level::from_str(level));
+  return logger;
+}
+
+HttpServerOptions http_options(const ServeOptions& options, RequestMetrics& metrics) {
   HttpServerOptions http;
   http.listen = options.listen;
   http.limits.body_bytes = options.max_body_bytes;
+  http.max_connections =
+      fit_connections(http.max_connections, kOtherFiles + options.read_connections);
   http.log_failure = router_options(options).log_failure;
+  http.log = [&metrics, logger = request_logger(options.log_level)](const RequestRecord& record) {
+    metrics.observe(record);
+    if (logger->should_log(spdlog::level::info)) logger->info(request_line(record));
+  };
   return http;
+}
+
+void add_gauge(std::string& out, std::string_view name, std::string_view help, double value) {
+  out.append("# HELP ").append(name).append(" ").append(help).append("\n# TYPE ").append(name);
+  out.append(" gauge\n").append(name).append(" ").append(fmt::format("{}", value)).append("\n");
+}
+
+std::string metrics_text(const RequestMetrics& metrics, const HttpServer& server,
+                         const Sequencer& sequencer) {
+  std::string out;
+  metrics.write(server.state(), &out);
+  const SequencerStatus status = sequencer.status();
+  add_gauge(out, "writ_log_head_position", "Newest position known to be committed.",
+            static_cast<double>(status.head.value));
+  add_gauge(out, "writ_log_batches", "Transactions committed by this process.",
+            static_cast<double>(status.batches));
+  add_gauge(out, "writ_log_events", "Events in them.", static_cast<double>(status.events));
+  add_gauge(out, "writ_log_queued_commands", "Commands waiting.",
+            static_cast<double>(status.queued));
+  add_gauge(out, "writ_log_clock_skew_seconds", "Database clock minus this host's.",
+            std::chrono::duration<double>(status.clock_skew).count());
+  add_gauge(out, "writ_log_refuses_to_write", "1 when writing is stopped.",
+            status.refuses.empty() ? 0 : 1);
+  return out;
 }
 
 SequencerOptions sequencer_options(const ServeOptions& options, const std::string& conninfo) {
@@ -79,9 +128,20 @@ void serve_from(const ServeOptions& options, const ServiceDatabase& database,
   Router router(router_options(options));
   register_settings_service(router, settings);
   register_health(router, health);
-  HttpServer server(http_options(options), [&](const HttpRequest& request, HttpResponse& response) {
-    router.handle(request, response);
+  RequestMetrics metrics;
+  HttpServer server(http_options(options, metrics),
+                    [&](const HttpRequest& request, HttpResponse& response) {
+                      router.handle(request, response);
+                    });
+  router.get("/metrics", [&](const HttpRequest&, HttpResponse& response) {
+    response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+    response.body = metrics_text(metrics, server, sequencer);
   });
+  router.get("/schema",
+             [schema = router.file_descriptor_set()](const HttpRequest&, HttpResponse& response) {
+               response.content_type = "application/octet-stream";
+               response.body = schema;
+             });
   server.start();
   tell("everyone is anonymous and may change everything; serving http://" +
        server.address().text());
@@ -95,6 +155,9 @@ void serve_from(const ServeOptions& options, const ServiceDatabase& database,
 }  // namespace
 
 int serve(const ServeOptions& options) {
+  // A malformed message is the client's fault and in its answer; libprotobuf would print it as
+  // well.
+  google::protobuf::SetLogHandler(nullptr);
   StopSignals signals;
   {
     const ServiceDatabase database(options.database, tell, [&] { return signals.requested(); });
