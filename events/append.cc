@@ -87,6 +87,18 @@ void add_many(std::vector<std::string>& args, std::span<const EventRow> rows) {
     args.push_back(std::move(*column).take());
 }
 
+/// The parameters after those of the events: $13 to $16.
+void add_rest(std::vector<std::string>& args, const std::vector<Domain>& domains,
+              const Append& what) {
+  ArrayLiteral projections;
+  for (const Domain& domain : domains)
+    for (const InlineProjection& projection : domain.project) projections.add(projection.name);
+  args.push_back(std::to_string(what.head.value));
+  args.push_back(std::move(projections).take());
+  args.emplace_back(what.notify ? "t" : "f");
+  args.push_back(format_timestamp(what.recorded_at));
+}
+
 void add_keys(std::vector<std::string>& args, std::span<const KeyRow> rows) {
   ArrayLiteral actors, keys, command_ids, fingerprints, firsts, lasts;
   for (const KeyRow& row : rows) {
@@ -104,31 +116,41 @@ void add_keys(std::vector<std::string>& args, std::span<const KeyRow> rows) {
 }  // namespace
 
 void prepare_append(Connection& connection, const std::vector<Domain>& domains) {
-  connection.prepare("append_one", statement(domains, kOneRow, false));
-  connection.prepare("append_one_with_key", statement(domains, kOneRow, true));
-  connection.prepare("append_many", statement(domains, kManyRows, false));
-  connection.prepare("append_many_with_keys", statement(domains, kManyRows, true));
+  // In SQL and not by the protocol, so that it can share a round trip with COMMIT.
+  connection.exec(
+      "PREPARE append_one (bigint, text, bigint, text, text, text, text, uuid, text, bytea, text,"
+      " bytea, bigint, text[], boolean, timestamptz) AS " +
+      statement(domains, kOneRow, false));
+  connection.prepare("append", statement(domains, kManyRows, false));
+  connection.prepare("append_with_keys", statement(domains, kManyRows, true));
 }
 
 void append(Connection& connection, const std::vector<Domain>& domains, const Append& what) {
   std::vector<std::string> args;
   args.reserve(22);
-  const bool one = what.events.size() == 1;
-  if (one)
-    add_one(args, what.events.front());
-  else
-    add_many(args, what.events);
-  ArrayLiteral projections;
-  for (const Domain& domain : domains)
-    for (const InlineProjection& projection : domain.project) projections.add(projection.name);
-  args.push_back(std::to_string(what.head.value));
-  args.push_back(std::move(projections).take());
-  args.emplace_back(what.notify ? "t" : "f");
-  args.push_back(format_timestamp(what.recorded_at));
+  add_many(args, what.events);
+  add_rest(args, domains, what);
   if (!what.keys.empty()) add_keys(args, what.keys);
-  const char* name = what.keys.empty() ? (one ? "append_one" : "append_many")
-                                       : (one ? "append_one_with_key" : "append_many_with_keys");
-  connection.exec_prepared(name, pqxx::prepare::make_dynamic_params(args));
+  connection.exec_prepared(what.keys.empty() ? "append" : "append_with_keys",
+                           pqxx::prepare::make_dynamic_params(args));
+}
+
+void append_and_commit(Connection& connection, const std::vector<Domain>& domains,
+                       const Append& what) {
+  if (what.events.size() != 1 || !what.keys.empty()) {
+    append(connection, domains, what);
+    connection.exec("COMMIT");
+    return;
+  }
+  std::vector<std::string> args;
+  args.reserve(16);
+  add_one(args, what.events.front());
+  add_rest(args, domains, what);
+  std::string call = "EXECUTE append_one (";
+  for (const std::string& arg : args) call += connection.quote(arg) + ',';
+  call.back() = ')';
+  // When the first fails the server leaves the second alone, and the transaction with it.
+  connection.exec(call + "; COMMIT");
 }
 
 }  // namespace writ

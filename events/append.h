@@ -43,4 +43,9 @@ void prepare_append(Connection& connection, const std::vector<Domain>& domains);
 /// moves the head and notifies: one statement, one round trip. Under the head's lock.
 void append(Connection& connection, const std::vector<Domain>& domains, const Append& what);
 
+/// The same and COMMIT: a round trip more, but for a single event without a key, the lone write,
+/// none. After ConnectionLost nobody knows whether it is committed; after StorageError it is not.
+void append_and_commit(Connection& connection, const std::vector<Domain>& domains,
+                       const Append& what);
+
 }  // namespace writ

@@ -95,8 +95,12 @@ std::vector<CommandResult> Batch::run(const std::vector<const Command*>& command
   std::vector<CommandResult> results;
   results.reserve(commands.size());
   for (const Command* command : commands) results.push_back(decide(*command));
-  if (!rows_.empty() || (flushed_ && !command_ids_.empty())) flush(rows_.size(), true);
   return results;
+}
+
+void Batch::commit() {
+  writ::append_and_commit(connection_, domains_,
+                          {rows_, keys_, now_, {next_position_.value - 1}, true});
 }
 
 const Domain& Batch::domain_of(const Command& command) const {
@@ -126,15 +130,18 @@ void Batch::begin_lock_and_load(const std::vector<const Command*>& commands,
   ArrayLiteral names, with_payload, actors, key_names;
   for (const Command* command : commands) {
     for (StreamName& stream : streams_of(*command)) {
-      if (!states_.emplace(stream.value, std::nullopt).second) continue;
-      names.add(stream.value);
-      with_payload.add(std::string_view(domain_of(*command).needs_payload ? "t" : "f"));
-      streams.push_back(std::move(stream.value));
+      const auto [known, added] = states_.try_emplace(stream.value);
+      if (domain_of(*command).needs_payload) known->second.with_payload = true;
+      if (added) streams.push_back(std::move(stream.value));
     }
     if (command->idempotency_key.empty()) continue;
     actors.add(command->actor);
     key_names.add(command->idempotency_key);
     keys.emplace_back(command->actor, command->idempotency_key);
+  }
+  for (const std::string& stream : streams) {
+    names.add(stream);
+    with_payload.add(std::string_view(states_[stream].with_payload ? "t" : "f"));
   }
   std::string load = "BEGIN; EXECUTE lock_head; EXECUTE load";
   if (!keys.empty()) load += "_with_keys";
@@ -148,7 +155,7 @@ void Batch::begin_lock_and_load(const std::vector<const Command*>& commands,
   for (const pqxx::row& row : rows) {
     const auto ordinal = row[1].as<std::size_t>();
     if (const int kind = row[0].as<int>(); kind == 1) {
-      states_[streams[ordinal - 1]] = state_of(row, 2);
+      states_[streams[ordinal - 1]].state = state_of(row, 2);
     } else if (kind == 2) {
       remembered_[keys[ordinal - 1]] = {row[7].c_str(),
                                         std::nullopt,
@@ -225,7 +232,7 @@ Accepted Batch::accept(std::vector<NewEvent> events) {
         hex(command_->fingerprint), accepted, command_id_, {}, {}, now_};
   }
   for (std::size_t i = 0; i < appended_.size(); ++i) command_ids_.push_back(command_id_);
-  if (!appended_.empty()) last_leaf_hash_ = states_[appended_.back().stream.value]->leaf_hash;
+  if (!appended_.empty()) last_leaf_hash_ = states_[appended_.back().stream.value].state->leaf_hash;
   if (savepoint_open_) connection_.exec("RELEASE SAVEPOINT command");
   savepoint_open_ = false;
   return accepted;
@@ -265,8 +272,10 @@ void Batch::append(NewEvent event) {
   StreamState after{row.version,     row.position, row.type,          now_,
                     command_->actor, std::nullopt, hex(row.leaf_hash)};
   if (std::ranges::any_of(domains_, &Domain::needs_payload)) after.payload = row.payload;
-  undo_.emplace_back(row.stream.value, std::move(before));
-  states_[row.stream.value] = std::move(after);
+  Known& known = states_[row.stream.value];
+  undo_.emplace_back(row.stream.value, std::move(known));
+  const bool with_payload = after.payload.has_value();
+  known = {std::move(after), with_payload};
   appended_.push_back({row.stream, row.version, row.position});
   ++next_position_.value;
   rows_.push_back(std::move(row));
@@ -274,21 +283,24 @@ void Batch::append(NewEvent event) {
 
 std::optional<StreamState> Batch::latest(const StreamName& stream) {
   const auto known = states_.find(stream.value);
-  if (known != states_.end()) return known->second;
+  // Another domain may have had it loaded without the payload that this one needs.
+  if (known != states_.end() && (known->second.with_payload || !domain_of(*command_).needs_payload))
+    return known->second.state;
   const pqxx::result rows = connection_.exec_prepared("latest", stream.value);
   std::optional<StreamState> state;
   if (!rows.empty()) state = state_of(rows[0], 0);
-  return states_[stream.value] = std::move(state);
+  states_[stream.value] = {state, true};
+  return state;
 }
 
 LookupRows Batch::query(const std::string& sql, const std::vector<std::string>& args) {
   if (!savepoint_open_) {
-    if (accepted_rows_ > 0 || !keys_.empty()) flush(accepted_rows_, false);
+    if (accepted_rows_ > 0 || !keys_.empty()) flush(accepted_rows_);
     accepted_rows_ = 0;
     connection_.exec("SAVEPOINT command");
     savepoint_open_ = true;
   }
-  if (!rows_.empty()) flush(rows_.size(), false);
+  if (!rows_.empty()) flush(rows_.size());
   LookupRows found;
   for (const pqxx::row& row : connection_.exec_params(sql, args)) {
     auto& fields = found.emplace_back();
@@ -302,13 +314,12 @@ void Batch::stage(std::vector<NewEvent> events) {
   for (NewEvent& event : events) append(std::move(event));
 }
 
-void Batch::flush(std::size_t count, bool last) {
+void Batch::flush(std::size_t count) {
   const Position head{count == rows_.size() ? next_position_.value - 1
                                             : rows_[count].position.value - 1};
-  writ::append(connection_, domains_, {std::span(rows_).first(count), keys_, now_, head, last});
+  writ::append(connection_, domains_, {std::span(rows_).first(count), keys_, now_, head, false});
   rows_.erase(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(count));
   keys_.clear();
-  flushed_ = true;
 }
 
 }  // namespace writ

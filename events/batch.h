@@ -36,11 +36,15 @@ class Batch final : public Reader {
  public:
   Batch(Connection& connection, const std::vector<Domain>& domains);
 
-  /// Runs all commands up to, not including, COMMIT. `refuse_clock` is asked with the database's
-  /// clock and throws when it must not be recorded. Throws ConnectionLost or StorageError; nothing
-  /// is committed then.
+  /// Begins the transaction, loads and decides all commands; nothing is committed. `refuse_clock`
+  /// is asked with the database's clock and throws when it must not be recorded. Throws
+  /// ConnectionLost or StorageError.
   std::vector<CommandResult> run(const std::vector<const Command*>& commands,
                                  const std::function<void(Timestamp)>& refuse_clock);
+
+  /// Writes what the commands appended and commits, when they appended anything. After
+  /// ConnectionLost the outcome is unknown; after StorageError nothing is committed.
+  void commit();
 
   /// What the transaction appended: command ids at consecutive positions from `first_position`.
   Position first_position() const { return {head_.position.value + 1}; }
@@ -53,6 +57,11 @@ class Batch final : public Reader {
   void stage(std::vector<NewEvent> events) override;
 
  private:
+  /// What is known of a stream, and whether that holds the payload.
+  struct Known {
+    std::optional<StreamState> state;
+    bool with_payload = false;
+  };
   struct Remembered {
     std::string fingerprint;           // hex
     std::optional<Accepted> accepted;  // empty: the events are in the log, at these positions
@@ -70,7 +79,7 @@ class Batch final : public Reader {
   Accepted accept(std::vector<NewEvent> events);
   void take_back();
   void append(NewEvent event);
-  void flush(std::size_t rows, bool last);
+  void flush(std::size_t rows);
   const Domain& domain_of(const Command& command) const;
 
   Connection& connection_;
@@ -79,7 +88,7 @@ class Batch final : public Reader {
   Timestamp now_{};
   Position next_position_;
 
-  std::unordered_map<std::string, std::optional<StreamState>> states_;
+  std::unordered_map<std::string, Known> states_;
   std::map<const Command*, std::exception_ptr> unloadable_;  // their streams could not be named
   std::map<Key, Remembered> remembered_;
 
@@ -92,10 +101,9 @@ class Batch final : public Reader {
   const Command* command_ = nullptr;
   std::string command_id_;
   std::vector<AppendedEvent> appended_;
-  std::vector<std::pair<std::string, std::optional<StreamState>>> undo_;
+  std::vector<std::pair<std::string, Known>> undo_;
   std::size_t accepted_rows_ = 0;  // rows_ before this index belong to accepted commands
   bool savepoint_open_ = false;
-  bool flushed_ = false;
 };
 
 }  // namespace writ

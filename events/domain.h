@@ -58,7 +58,7 @@ using Decision = std::variant<std::vector<NewEvent>, Rejected>;
 /// A read model kept in the append's own transaction.
 struct InlineProjection {
   std::string name;  ///< Its row in `projections`.
-  int version;       ///< Raised when the fold changes, so that the model is rebuilt.
+  int version;       ///< Raised when the fold changes; a rebuild records it.
 
   /// One INSERT … SELECT … FROM batch statement, no parameters. `batch` has the columns position,
   /// stream, version, type, recorded_at and payload of one or many events; it may hold several

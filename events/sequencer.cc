@@ -213,7 +213,7 @@ bool Sequencer::attempt(std::vector<Waiting>& waiting) {
     connection_->exec("ROLLBACK");
   } else {
     try {
-      connection_->exec("COMMIT");
+      batch.commit();
     } catch (const ConnectionLost&) {
       connection_.reset();
       if (resolve(batch) == Resolution::kNothing) return false;

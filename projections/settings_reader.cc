@@ -9,6 +9,8 @@
 namespace writ {
 namespace {
 
+constexpr std::chrono::seconds kPatience{
+    30};  // for a connection; the pool lends as many as there are queries
 constexpr std::size_t kMostReads = 32;  // in one query: leaves some of a crowd to the other queries
 
 /// A row of our own table. One that cannot be read is a broken table, not a bad request.
@@ -30,7 +32,7 @@ std::vector<std::shared_ptr<const StoredSettings>> SettingsReader::fetch(
   waiting_.push_back(&mine);
   while (!mine.done) {
     if (!mine.begun && free_ > 0) {
-      lead(lock, deadline);
+      lead(lock);
     } else if (mine.begun) {
       mine.woken.wait(lock);  // bounded by the query's own time-out
     } else if (mine.woken.wait_until(lock, deadline) == std::cv_status::timeout && !mine.begun) {
@@ -42,9 +44,9 @@ std::vector<std::shared_ptr<const StoredSettings>> SettingsReader::fetch(
   return std::move(mine.found);
 }
 
-/// Runs one query for those who wait longest, and wakes them and the next to lead.
-void SettingsReader::lead(std::unique_lock<std::mutex>& lock,
-                          std::chrono::steady_clock::time_point deadline) {
+/// Runs one query for those who wait longest, and wakes them and the next to lead. Its time is not
+/// that of any one of them: the connection's own time-outs bound it.
+void SettingsReader::lead(std::unique_lock<std::mutex>& lock) {
   const std::size_t count = std::min(waiting_.size(), kMostReads);
   const std::vector<Read*> reads(waiting_.begin(),
                                  waiting_.begin() + static_cast<std::ptrdiff_t>(count));
@@ -54,7 +56,7 @@ void SettingsReader::lead(std::unique_lock<std::mutex>& lock,
   lock.unlock();
   std::exception_ptr error;
   try {
-    const Rows rows = query(reads, deadline);
+    const Rows rows = query(reads);
     for (Read* read : reads) hand_out(rows, *read);
   } catch (const std::exception&) {
     error = std::current_exception();
@@ -70,13 +72,13 @@ void SettingsReader::lead(std::unique_lock<std::mutex>& lock,
   if (!waiting_.empty()) waiting_.front()->woken.notify_one();
 }
 
-SettingsReader::Rows SettingsReader::query(const std::vector<Read*>& reads,
-                                           std::chrono::steady_clock::time_point deadline) {
+SettingsReader::Rows SettingsReader::query(const std::vector<Read*>& reads) {
   std::set<std::string> keys;
   for (const Read* read : reads) keys.insert(read->keys.begin(), read->keys.end());
-  const std::vector<SettingsRow> found = pool_.read(deadline, [&](Connection& connection) {
-    return fetch_settings(connection, {keys.begin(), keys.end()});
-  });
+  const std::vector<SettingsRow> found =
+      pool_.read(std::chrono::steady_clock::now() + kPatience, [&](Connection& connection) {
+        return fetch_settings(connection, {keys.begin(), keys.end()});
+      });
   Rows rows;
   for (const SettingsRow& row : found) {
     Row& read = rows[row.key];

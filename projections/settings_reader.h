@@ -52,8 +52,8 @@ class SettingsReader {
     std::condition_variable woken = {};
   };
 
-  void lead(std::unique_lock<std::mutex>& lock, std::chrono::steady_clock::time_point deadline);
-  Rows query(const std::vector<Read*>& reads, std::chrono::steady_clock::time_point deadline);
+  void lead(std::unique_lock<std::mutex>& lock);
+  Rows query(const std::vector<Read*>& reads);
   static void hand_out(const Rows& rows, Read& read);
 
   ConnectionPool& pool_;

@@ -56,7 +56,7 @@ def faults_of_file(root, file):
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
     files = [file for folder in LAYERS + ["tests"] for file in sorted((root / folder).rglob("*"))
-             if file.suffix in (".h", ".cc") and "node_modules" not in file.parts and ".venv" not in file.parts]
+             if file.suffix in (".h", ".cc")]
     faults = [fault for file in files for fault in faults_of_file(root, file)]
     print("\n".join(faults), end="\n" if faults else "")
     return 1 if faults or not files else 0

@@ -49,11 +49,6 @@ ServiceDatabase::ServiceDatabase(const DatabaseOptions& options, Progress progre
   }
   app_connection_ = options.database_url;
   admin_connection_ = options.migrate_url.empty() ? options.database_url : options.migrate_url;
-  if (options.migrate_url.empty())
-    progress(
-        "warning: --database-url without --migrate-url: the role that serves also owns the log, so "
-        "only triggers keep "
-        "it append-only");
   wait_for(admin_connection_, options.startup_timeout, progress, cancelled);
 }
 

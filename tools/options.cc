@@ -81,7 +81,7 @@ void add_serve_options(CLI::App& command, ServeOptions& options, std::string& li
       ->envname("WRIT_ALLOW_ANONYMOUS");
   command
       .add_flag("--accept-clock", options.accept_clock,
-                "Append although the database's clock is over an hour ahead of the log")
+                "Append although the database's clock is over an hour ahead of this host's")
       ->envname("WRIT_ACCEPT_CLOCK");
   command
       .add_option("--read-connections", options.read_connections, "Database connections for reads")
@@ -101,7 +101,9 @@ void add_serve_options(CLI::App& command, ServeOptions& options, std::string& li
       ->type_name("BYTES")
       ->check(CLI::Range(1024, 256 * 1024 * 1024))
       ->capture_default_str();
-  command.add_option("--log-level", options.log_level, "trace, debug, info, warn, error or off")
+  command
+      .add_option("--log-level", options.log_level,
+                  "Of the request log: info writes a line a request, warn and above none")
       ->envname("WRIT_LOG_LEVEL")
       ->type_name("LEVEL")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}).description(""))

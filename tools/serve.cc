@@ -37,7 +37,9 @@ constexpr std::chrono::milliseconds kGrace{10'000};  // for requests in flight w
 
 std::vector<std::string> start_warnings(const std::string& serving) {
   if (log_is_protected(serving)) return {};
-  return {"the serving role may change the log: append-only rests on triggers alone"};
+  return {
+      "the serving role may change the log, so only triggers keep it append-only; serve as "
+      "writ_app and give the owner as --migrate-url"};
 }
 
 RouterOptions router_options(const ServeOptions& options) {
@@ -64,8 +66,11 @@ HttpServerOptions http_options(const ServeOptions& options, RequestMetrics& metr
   HttpServerOptions http;
   http.listen = options.listen;
   http.limits.body_bytes = options.max_body_bytes;
-  http.max_connections =
-      fit_connections(http.max_connections, kOtherFiles + options.read_connections);
+  const std::size_t wanted = http.max_connections;
+  http.max_connections = fit_connections(wanted, kOtherFiles + options.read_connections);
+  if (http.max_connections < wanted)
+    tell("warning: the limit of open files allows " + std::to_string(http.max_connections) +
+         " connections only, not " + std::to_string(wanted));
   http.log_failure = router_options(options).log_failure;
   http.log = [&metrics, logger = request_logger(options.log_level)](const RequestRecord& record) {
     metrics.observe(record);

@@ -5,6 +5,7 @@
 
 #include "events/connection.h"
 #include "tests/acceptance/api_client.h"
+#include "tests/acceptance/binary_messages.h"
 #include "tests/acceptance/in_parallel.h"
 #include "tests/acceptance/log_checks.h"
 #include "tests/acceptance/writ_process.h"
@@ -34,9 +35,10 @@ BOOST_AUTO_TEST_CASE(are_turned_away_and_the_others_recorded) {
   const TestDatabase database;
   WritProcess writ(database);
   ApiClient reader(writ.port());
-  Connection holder(database.owner());
+  Connection holder(database.conninfo());  // without the session's time-outs
   holder.exec("BEGIN; SELECT FROM writ.log_head FOR UPDATE");
-  const Json settings = large_settings();
+  const auto& type = *settings_method("CreateSettings").input_type();
+  const std::string settings = to_binary(type, Json::object({{"settings", large_settings()}}));
   std::atomic<int> accepted = 0, refused = 0, unknown = 0;
   auto load = std::async(std::launch::async, [&] {
     in_parallel(kWriters, [&](int i) {

@@ -160,7 +160,7 @@ BOOST_FIXTURE_TEST_CASE(loses_nothing_it_has_acknowledged, Rounds) {
   BOOST_TEST(data.postmaster() != 0);
   BOOST_TEST(data.postmaster() != postmaster);
 
-  BOOST_TEST(writ->stop() == 0);
+  BOOST_TEST(writ->stop() == 0, writ->log());
   BOOST_TEST(data.postmaster() == 0, "the private server outlives a service that was stopped");
 }
 
@@ -189,7 +189,7 @@ BOOST_FIXTURE_TEST_CASE(is_not_the_only_thing_that_may_die, Rounds) {
   }
   BOOST_TEST_MESSAGE(sent.size() << " writes; of " << unknown << " with unknown outcome "
                                  << were_there << " were recorded");
-  BOOST_TEST(writ->stop() == 0);
+  BOOST_TEST(writ->stop() == 0, writ->log());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

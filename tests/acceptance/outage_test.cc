@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(is_told_and_survived_when_the_server_is_restarted) {
   postgres.start();
   BOOST_TEST(client.call("UpdateSettings", update(3)).version() == 4);
   BOOST_TEST(client.call("GetSettings", kRead).status == 200);
-  BOOST_TEST(writ.stop() == 0);
+  BOOST_TEST(writ.stop() == 0, writ.log());
 }
 
 BOOST_AUTO_TEST_CASE(is_told_and_survived_when_connections_are_refused) {

@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(lets_requests_in_flight_finish) {
   const TestDatabase database;
   WritProcess writ(database);
   ApiClient client(writ.port());
-  Connection holder(database.owner());
+  Connection holder(database.conninfo());  // without the session's time-outs
   holder.exec("BEGIN; SELECT FROM writ.log_head FOR UPDATE");
   auto write = std::async(std::launch::async, [&] {
     return client.call("CreateSettings", create_json(key_json("a"), queue_settings("q")));

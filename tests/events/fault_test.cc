@@ -38,7 +38,14 @@ BOOST_FIXTURE_TEST_SUITE(fault_tests, FaultFixture)
 
 BOOST_AUTO_TEST_CASE(a_connection_lost_at_any_step_costs_no_command_an_error) {
   const auto sequencer = warmed_up();
-  std::int64_t expected = 1;
+  // Every kind of statement: lock and load, savepoint, flush, query, release, append, commit.
+  const Command command = counter_command({Add{"a", 1}, AddIfTotalBelow{"b", 1, 1000}});
+  accepted(submit(*sequencer, command));
+  const auto before = proxy.round_trips();
+  accepted(submit(*sequencer, command));
+  const int steps = static_cast<int>(proxy.round_trips() - before);
+  BOOST_REQUIRE_GE(steps, 5);
+  std::int64_t expected = events();
   for (const When when : {When::kBeforeServer, When::kBeforeClient}) {
     for (int step = 1; step <= 7; ++step) {  // lock, load, flush, savepoint, query, append, commit
       BOOST_TEST_CONTEXT("cut " << name_of(when) << " at round trip " << step) {

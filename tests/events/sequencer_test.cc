@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(a_command_that_breaks_fails_alone) {
 }
 
 BOOST_AUTO_TEST_CASE(a_poisoned_command_in_a_full_batch_fails_alone) {
-  constexpr std::size_t kBatch = 64;
+  constexpr std::size_t kBatch = 256;
   const auto sequencer = this->sequencer();
   Pile pile(*this, *sequencer);
   pile.add(counter_command({Add{"plug", 1}}));
@@ -277,6 +277,7 @@ BOOST_AUTO_TEST_CASE(a_poisoned_command_in_a_full_batch_fails_alone) {
       accepted(results[i]);
   }
   BOOST_CHECK_EQUAL(events(), static_cast<std::int64_t>(kBatch));
+  BOOST_CHECK(fell_back());  // it was one batch, which the poison took down
   check_log(*this);
 }
 

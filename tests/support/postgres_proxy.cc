@@ -182,7 +182,7 @@ std::optional<PostgresProxy::Cut::When> PostgresProxy::request_seen(char type,
   if (armed_.empty()) return std::nullopt;
   const std::string query = type == 'Q' ? request.substr(5, request.size() - 6) : "";
   Cut& next = armed_.front();
-  if (!next.query.empty() && next.query != query) return std::nullopt;
+  if (!next.query.empty() && !query.ends_with(next.query)) return std::nullopt;
   if (--next.nth > 0) return std::nullopt;
   const Cut cut = next;
   armed_.pop_front();

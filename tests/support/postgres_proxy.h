@@ -21,7 +21,7 @@ class PostgresProxy {
       kBeforeClient,  ///< The server has done it and said so; the client never hears of it.
     };
     When when = When::kBeforeServer;
-    std::string query;  ///< Of requests that are exactly this simple query; "" is any request.
+    std::string query;  ///< Of simple queries that end with this; "" is any request.
     int nth = 1;        ///< The nth of those, counted over all connections from the cut before on.
     bool stay_away = false;  ///< Refuse new connections from then on, as `refuse(true)` does.
   };
