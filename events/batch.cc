@@ -251,7 +251,11 @@ void Batch::append(NewEvent event) {
   for (const std::string* text : {&event.stream.value, &event.type, &event.payload})
     check_storable(*text);
   std::size_t detail_bytes = 0;
-  for (const auto& [key, value] : event.detail) detail_bytes += key.size() + value.size();
+  for (const auto& [key, value] : event.detail) {
+    check_storable(key);
+    check_storable(value);
+    detail_bytes += key.size() + value.size();
+  }
   if (detail_bytes > kMaxDetailBytes)
     throw std::invalid_argument("an event's detail must be at most 4 KiB");
   std::optional<StreamState> before = latest(event.stream);

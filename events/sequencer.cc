@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
+#include <utility>
 
 #include "events/storable_text.h"
 
@@ -20,6 +21,7 @@ constexpr std::size_t kMaxRequestIdBytes = 128;
 constexpr std::size_t kMaxKeyBytes = 128;
 constexpr steady_clock::duration kShortestStep = std::chrono::microseconds(20);
 constexpr steady_clock::duration kLongestStep = std::chrono::microseconds(200);
+constexpr char kNotBegun[] = "the deadline passed before the change was begun; it had no effect";
 constexpr char kLockNotAvailable[] = "55P03";
 constexpr char kReadOnly[] = "25006";
 
@@ -76,7 +78,9 @@ Sequencer::~Sequencer() { stop(); }
 
 Outcome Sequencer::submit(Command command) {
   check_texts(command);
+  const auto deadline = command.deadline;
   std::future<Outcome> answer;
+  std::uint64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) throw StorageUnavailable("the service is shutting down");
@@ -84,11 +88,27 @@ Outcome Sequencer::submit(Command command) {
         queued_bytes_ + command.bytes > options_.queue_bytes)
       throw Overloaded("too many changes are waiting to be recorded; try again later");
     queued_bytes_ += command.bytes;
-    queue_.push_back({std::move(command), {}});
+    number = ++next_number_;
+    queue_.push_back({number, std::move(command), {}});
     answer = queue_.back().answer.get_future();
   }
   arrived_.notify_one();
+  // A batch may hang on the database for longer than this caller can wait. What has not been begun
+  // is taken back.
+  if (deadline != steady_clock::time_point::max() &&
+      answer.wait_until(deadline) == std::future_status::timeout && take_from_queue(number))
+    throw DeadlineExceeded(kNotBegun);
   return answer.get();
+}
+
+/// False when the command is in a batch already.
+bool Sequencer::take_from_queue(std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  const auto waiting = std::ranges::find(queue_, number, &Waiting::number);
+  if (waiting == queue_.end()) return false;
+  queued_bytes_ -= waiting->command.bytes;
+  queue_.erase(waiting);
+  return true;
 }
 
 void Sequencer::stop() {
@@ -113,8 +133,7 @@ void Sequencer::work() {
     if (batch.empty()) return;
     std::erase_if(batch, [](Waiting& waiting) {
       if (waiting.command.deadline > steady_clock::now()) return false;
-      waiting.answer.set_exception(std::make_exception_ptr(
-          DeadlineExceeded("the deadline passed before the change was begun; it had no effect")));
+      waiting.answer.set_exception(std::make_exception_ptr(DeadlineExceeded(kNotBegun)));
       return true;
     });
     if (batch.empty()) continue;
@@ -179,7 +198,8 @@ void Sequencer::process(std::vector<Waiting>& batch) {
     } catch (const ConnectionLost& e) {
       connection_.reset();
       if (tried < kTries) continue;
-      options_.warn(std::string("cannot record: ") + e.what());
+      // Once for each outage, not for each command.
+      if (!std::exchange(lost_, true)) options_.warn(std::string("cannot record: ") + e.what());
       return fail_all(batch,
                       std::make_exception_ptr(StorageUnavailable("the database is unavailable")));
     } catch (const StorageError& e) {
@@ -302,6 +322,7 @@ void Sequencer::ensure_connected() {
   prepare_batch_statements(*fresh, domains_);
   check_head(*fresh);
   connection_ = std::move(fresh);
+  if (std::exchange(lost_, false)) options_.warn("the database is back");
 }
 
 /// A head behind what this process has acknowledged, or another event in its place, is a restored

@@ -70,6 +70,7 @@ class Sequencer {
 
  private:
   struct Waiting {
+    std::uint64_t number;
     Command command;
     std::promise<Outcome> answer;
   };
@@ -81,6 +82,7 @@ class Sequencer {
   void process(std::vector<Waiting>& batch);
   bool attempt(std::vector<Waiting>& batch);
   void one_by_one(std::vector<Waiting>& batch);
+  bool take_from_queue(std::uint64_t number);
   Resolution resolve(const Batch& batch);
   Resolution look_for(const Batch& batch);
   void ensure_connected();
@@ -96,6 +98,7 @@ class Sequencer {
   std::condition_variable arrived_;
   std::deque<Waiting> queue_;
   std::size_t queued_bytes_ = 0;
+  std::uint64_t next_number_ = 0;
   bool stopping_ = false;
   SequencerStatus status_;
 
@@ -110,6 +113,7 @@ class Sequencer {
   std::string log_id_;
   Position acknowledged_;
   std::string acknowledged_hash_;
+  bool lost_ = false;  // the database, when last asked
   ClockCheck clock_;
 
   std::thread thread_;

@@ -27,54 +27,54 @@ std::shared_ptr<const StoredSettings> parse(const SettingsRow& row) {
 
 std::vector<std::shared_ptr<const StoredSettings>> SettingsReader::fetch(
     const std::vector<std::string>& keys, std::chrono::steady_clock::time_point deadline) {
-  Read mine{keys};
+  const auto mine = std::make_shared<Read>();
+  mine->keys = keys;
   std::unique_lock lock(mutex_);
-  waiting_.push_back(&mine);
-  while (!mine.done) {
-    if (!mine.begun && free_ > 0) {
+  waiting_.push_back(mine);
+  while (!mine->done) {
+    if (!mine->begun && free_ > 0) {
       lead(lock);
-    } else if (mine.begun) {
-      mine.woken.wait(lock);  // bounded by the query's own time-out
-    } else if (mine.woken.wait_until(lock, deadline) == std::cv_status::timeout && !mine.begun) {
-      std::erase(waiting_, &mine);
-      throw DeadlineExceeded("no database connection became free in time");
+    } else if (mine->woken.wait_until(lock, deadline) == std::cv_status::timeout && !mine->done) {
+      std::erase(waiting_, mine);
+      // It may have been woken to lead.
+      if (!waiting_.empty()) waiting_.front()->woken.notify_one();
+      throw DeadlineExceeded("the database did not answer in time");
     }
   }
-  if (mine.error) std::rethrow_exception(mine.error);
-  return std::move(mine.found);
+  if (mine->error) std::rethrow_exception(mine->error);
+  return std::move(mine->found);
 }
 
 /// Runs one query for those who wait longest, and wakes them and the next to lead. Its time is not
 /// that of any one of them: the connection's own time-outs bound it.
 void SettingsReader::lead(std::unique_lock<std::mutex>& lock) {
   const std::size_t count = std::min(waiting_.size(), kMostReads);
-  const std::vector<Read*> reads(waiting_.begin(),
-                                 waiting_.begin() + static_cast<std::ptrdiff_t>(count));
+  const std::vector<std::shared_ptr<Read>> reads(
+      waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(count));
   waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(count));
-  for (Read* read : reads) read->begun = true;
+  for (const auto& read : reads) read->begun = true;
   --free_;
   lock.unlock();
   std::exception_ptr error;
   try {
     const Rows rows = query(reads);
-    for (Read* read : reads) hand_out(rows, *read);
+    for (const auto& read : reads) hand_out(rows, *read);
   } catch (const std::exception&) {
     error = std::current_exception();
   }
   lock.lock();
   ++free_;
-  for (Read* read : reads) {
+  for (const auto& read : reads) {
     if (error) read->error = error;
     read->done = true;
-    // Under the lock: the read lives on its caller's stack, which is gone once the caller may look.
     read->woken.notify_one();
   }
   if (!waiting_.empty()) waiting_.front()->woken.notify_one();
 }
 
-SettingsReader::Rows SettingsReader::query(const std::vector<Read*>& reads) {
+SettingsReader::Rows SettingsReader::query(const std::vector<std::shared_ptr<Read>>& reads) {
   std::set<std::string> keys;
-  for (const Read* read : reads) keys.insert(read->keys.begin(), read->keys.end());
+  for (const auto& read : reads) keys.insert(read->keys.begin(), read->keys.end());
   const std::vector<SettingsRow> found =
       pool_.read(std::chrono::steady_clock::now() + kPatience, [&](Connection& connection) {
         return fetch_settings(connection, {keys.begin(), keys.end()});

@@ -44,7 +44,7 @@ class SettingsReader {
   };
   using Rows = std::unordered_map<std::string, Row>;
   struct Read {
-    const std::vector<std::string>& keys;
+    std::vector<std::string> keys;
     std::vector<std::shared_ptr<const StoredSettings>> found = {};
     std::exception_ptr error = nullptr;
     bool begun = false;
@@ -53,13 +53,13 @@ class SettingsReader {
   };
 
   void lead(std::unique_lock<std::mutex>& lock);
-  Rows query(const std::vector<Read*>& reads);
+  Rows query(const std::vector<std::shared_ptr<Read>>& reads);
   static void hand_out(const Rows& rows, Read& read);
 
   ConnectionPool& pool_;
   std::mutex mutex_;
-  std::deque<Read*> waiting_;  // on their callers' stacks
-  std::size_t free_;           // queries that may still be begun
+  std::deque<std::shared_ptr<Read>> waiting_;
+  std::size_t free_;  // queries that may still be begun
 };
 
 }  // namespace writ

@@ -9,6 +9,7 @@
 #include "schema/leaf.h"
 #include "schema/name_syntax.h"
 #include "schema/near_miss.h"
+#include "schema/protojson.h"
 #include "schema/prune.h"
 #include "schema/quantity.h"
 #include "schema/quote.h"
@@ -91,11 +92,11 @@ std::optional<Quantity> quantity_value(const Leaf& leaf) {
   return std::nullopt;
 }
 
-/// The entries of a string map leaf, by key.
-std::map<std::string_view, std::string_view> entries_of(const Leaf& leaf) {
-  const auto& map = static_cast<const st::StringMap&>(
-      leaf.message->GetReflection()->GetMessage(*leaf.message, leaf.shape.value));
-  return {map.entries().begin(), map.entries().end()};
+/// The entries of a string map leaf, in no order.
+const pb::Map<std::string, std::string>& entries_of(const Leaf& leaf) {
+  return static_cast<const st::StringMap&>(
+             leaf.message->GetReflection()->GetMessage(*leaf.message, leaf.shape.value))
+      .entries();
 }
 
 template <typename Check>
@@ -326,9 +327,10 @@ bool has_too_many(std::size_t count, std::size_t limit) { return limit != 0 && c
 
 void SettingsChecks::check_map_syntax() {
   for_each_ruled(&Rules::has_map, [&](const Leaf& leaf, const Rules& rules) {
-    const auto entries = entries_of(leaf);
     // Too many entries are one violation, not thousands.
-    if (has_too_many(entries.size(), rules.map().max_entries())) return;
+    if (has_too_many(entries_of(leaf).size(), rules.map().max_entries())) return;
+    const std::map<std::string_view, std::string_view> entries(entries_of(leaf).begin(),
+                                                               entries_of(leaf).end());
     for (const auto& [key, value] : entries) {
       if (const auto rule = broken_syntax(rules.map().key(), key); !rule.empty()) {
         refuse(leaf.path, "invalid " + shown_path(leaf) + " " + shown_value(key) + ": a key must " +
@@ -366,7 +368,7 @@ void SettingsChecks::check_texts() {
 
 void SettingsChecks::check_map_sizes() {
   for_each_ruled(&Rules::has_map, [&](const Leaf& leaf, const Rules& rules) {
-    const auto entries = entries_of(leaf);
+    const auto& entries = entries_of(leaf);
     std::size_t bytes = 0;
     for (const auto& [key, value] : entries) bytes += key.size() + value.size();
     const auto max_entries = rules.map().max_entries();
@@ -386,13 +388,15 @@ void SettingsChecks::check_map_sizes() {
 void SettingsChecks::check_record_size() {
   const std::size_t limit =
       settings_.GetDescriptor()->options().GetExtension(schema::v1::message_rules).max_bytes();
-  if (!has_too_many(settings_.ByteSizeLong(), limit)) return;
-  // What pruning drops does not count, and it is rare enough to need looking.
+  // What counts is what is stored: the pruned JSON. It is made only for records that could be too
+  // large: escapes make at most six bytes of one, and the names of fields and states take the rest.
+  if (8 * settings_.ByteSizeLong() + 8192 <= limit || !violations_.empty()) return;
   st::Settings pruned = settings_;
   prune(&pruned);
-  if (!has_too_many(pruned.ByteSizeLong(), limit)) return;
+  const std::size_t size = write_json(pruned).size();
+  if (!has_too_many(size, limit)) return;
   refuse("settings", "invalid settings: must take at most " + std::to_string(limit) +
-                         " bytes, takes " + std::to_string(pruned.ByteSizeLong()));
+                         " bytes as JSON, takes " + std::to_string(size));
 }
 
 bool is_plain_text(std::string_view text) {

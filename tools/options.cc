@@ -47,6 +47,11 @@ void add_database_options(CLI::App& command, DatabaseOptions& options,
   command.add_option("--data-dir", options.data_directory, "Directory of the private PostgreSQL")
       ->envname("WRIT_DATA_DIR")
       ->type_name("DIR")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return text.empty() ? std::string("a directory is needed") : std::string();
+          },
+          "", "directory"))
       ->capture_default_str();
   CLI::Option* database = command
                               .add_option("--database-url", options.database_url,

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 #include <string_view>
 
@@ -41,10 +42,15 @@ int rebuild_projection(const RebuildOptions& options) {
               << "; there is: settings\n";
     return kUsageError;
   }
+  const bool is_private = options.database.database_url.empty();
+  // Elsewhere a directory that is not there is made; here it is a slip of the pen.
+  if (is_private && !std::filesystem::exists(options.database.data_directory))
+    throw StartError("there is no data directory " + options.database.data_directory.string());
   StopSignals signals;
   const auto tell = [](std::string_view line) { std::cerr << "writ: " << line << std::endl; };
   const ServiceDatabase database(options.database, tell, [&] { return signals.requested(); });
   migrate(with_session_settings(database.admin_connection()), database.separate_roles(), tell);
+  if (!is_private) tell("changes wait while the rebuild runs, and fail after 10 s; reads go on");
   const auto begun = Clock::now();
   const RebuildResult result =
       rebuild(with_session_settings(database.app_connection()), settings_projection(), "settings",

@@ -39,7 +39,7 @@ void check_recovered(ApiClient& client, const std::string& conninfo) {
   BOOST_TEST(wait_until([&] { return client.get("/readyz").status == 200; }));
   BOOST_TEST(client.call("GetSettings", kRead).status == 200);
   const auto write = client.call("UpdateSettings", update(2));
-  BOOST_TEST(write.version() == 3);
+  BOOST_TEST(write.version() == 3, write.body);
   BOOST_TEST(query_one(conninfo, "SELECT count(*) FROM writ.events") == "3");
   BOOST_TEST(broken_invariants(conninfo) == std::vector<std::string>{},
              boost::test_tools::per_element());

@@ -54,11 +54,11 @@ class WritProcess {
   std::uint16_t port_ = 0;
 };
 
-/// Whether the program's memory is its own: a sanitizer keeps much for itself.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kMemoryTells = false;
+/// Whether the program's memory and speed are its own: a sanitizer takes much for itself.
+#ifdef WRIT_SANITIZED
+inline constexpr bool kUnsanitized = false;
 #else
-inline constexpr bool kMemoryTells = true;
+inline constexpr bool kUnsanitized = true;
 #endif
 
 /// How a run of the program ended.

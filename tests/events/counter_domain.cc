@@ -43,6 +43,9 @@ struct Perform {
   Result operator()(const Poison& op) const {
     return {{{counter_stream(op.name), kCounterAdded, "{", {}}}};
   }
+  Result operator()(const Named& op) const {
+    return {{{counter_stream(op.name), op.type, R"({"total":0})", {{"text", op.detail}}}}};
+  }
   Result operator()(const Fail&) const { throw std::runtime_error("this operation always fails"); }
   Result operator()(const FailToLoad&) const { throw std::logic_error("never decided"); }
   Result operator()(const Nothing&) const { return std::vector<NewEvent>{}; }

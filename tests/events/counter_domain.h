@@ -34,13 +34,20 @@ struct AddIfTotalBelow {
 struct Poison {
   std::string name;
 };
+/// Appends an event of this type, with this text as its detail.
+struct Named {
+  std::string name;
+  std::string type;
+  std::string detail;
+};
 /// Throws std::runtime_error: a bug in the domain.
 struct Fail {};
 /// Throws already when its streams are asked for.
 struct FailToLoad {};
 /// Accepted without an event.
 struct Nothing {};
-using Operation = std::variant<Add, AddIfOther, AddIfTotalBelow, Poison, Fail, FailToLoad, Nothing>;
+using Operation =
+    std::variant<Add, AddIfOther, AddIfTotalBelow, Poison, Named, Fail, FailToLoad, Nothing>;
 using Operations = std::vector<Operation>;
 
 /// Why a command was refused.

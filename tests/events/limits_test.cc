@@ -84,6 +84,19 @@ BOOST_AUTO_TEST_CASE(a_command_whose_deadline_passed_in_the_queue_is_dropped) {
   check_log(*this);
 }
 
+BOOST_AUTO_TEST_CASE(a_queued_command_is_answered_at_its_deadline_though_the_database_hangs) {
+  const auto sequencer = this->sequencer();
+  Pile pile(*this, *sequencer);
+  pile.add(counter_command({Add{"plug", 1}}));  // its batch waits for the lock
+  Command late = counter_command({Add{"a", 1}});
+  late.deadline = steady_clock::now() + std::chrono::milliseconds(20);
+  BOOST_CHECK(is_error<DeadlineExceeded>(submit(*sequencer, late)));
+  BOOST_CHECK(app_waits_for_lock());
+  BOOST_CHECK_EQUAL(sequencer->status().queued, 0u);
+  pile.release();
+  BOOST_CHECK_EQUAL(events(), 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_command_that_is_too_late_from_the_start_has_no_effect) {
   const auto sequencer = this->sequencer();
   Command late = counter_command({Add{"a", 1}});

@@ -334,15 +334,26 @@ BOOST_AUTO_TEST_CASE(a_record_takes_at_most_1_mib_after_pruning) {
   queue->set_string_value(std::string(2 << 20, 'q'));
   BOOST_TEST(validate_settings(&settings).empty());
   queue->set_state(st::SETTING_STATE_VALUE);
-  // Two tags with lengths, the tag of the text with its length, and the state.
-  const std::size_t overhead = 4 + 4 + 4 + 2;
+  queue->set_string_value("q");
+  const std::size_t overhead = write_json(settings).size() - 1;
   queue->set_string_value(std::string((1 << 20) - overhead, 'q'));
-  BOOST_REQUIRE_EQUAL(settings.ByteSizeLong(), 1U << 20);
+  BOOST_REQUIRE_EQUAL(write_json(settings).size(), 1U << 20);
   BOOST_TEST(validate_settings(&settings).empty());
   queue->mutable_string_value()->push_back('q');
-  BOOST_TEST(messages_of(validate_settings(&settings)) ==
-                 Messages{"invalid settings: must take at most 1048576 bytes, takes 1048577"},
-             boost::test_tools::per_element());
+  BOOST_TEST(
+      messages_of(validate_settings(&settings)) ==
+          Messages{"invalid settings: must take at most 1048576 bytes as JSON, takes 1048577"},
+      boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_record_counts_as_the_json_that_is_stored) {
+  st::Settings settings;
+  auto* queue = settings.mutable_run()->mutable_default_queue();
+  queue->set_state(st::SETTING_STATE_VALUE);
+  queue->set_string_value(std::string(200'000, '\x01'));  // six bytes each in JSON
+  const auto messages = messages_of(validate_settings(&settings));
+  BOOST_REQUIRE_EQUAL(messages.size(), 1U);
+  BOOST_TEST(messages[0].starts_with("invalid settings: must take at most 1048576 bytes"));
 }
 
 BOOST_AUTO_TEST_CASE(leaves_without_a_value_are_not_checked) {

@@ -1,0 +1,106 @@
+#include "projections/settings_reader.h"
+
+#include <boost/test/unit_test.hpp>
+#include <future>
+#include <thread>
+
+#include "projections/settings.h"
+#include "tests/projections/settings_log.h"
+#include "tests/support/wait.h"
+
+namespace writ {
+namespace {
+
+using std::chrono::steady_clock;
+constexpr std::chrono::seconds kLong{30};
+
+std::string queue_json(const std::string& queue) {
+  return R"({"run":{"defaultQueue":{"state":"SETTING_STATE_VALUE","stringValue":")" + queue +
+         R"("}}})";
+}
+
+struct ReaderFixture : SettingsLog {
+  std::string queue(const std::string& key) {
+    const auto found = reader.fetch({key}, steady_clock::now() + kLong);
+    return found[0] ? found[0]->settings.run().default_queue().string_value() : "no record";
+  }
+
+  ConnectionPool pool{database.app(), 2, prepare_settings_queries};
+  SettingsReader reader{pool, 1};
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(settings_reader_tests, ReaderFixture)
+
+BOOST_AUTO_TEST_CASE(answers_come_in_the_order_of_the_keys_and_null_where_nothing_is) {
+  write({created("v1:::", queue_json("top"))});
+  write({created("v1::d:p", queue_json("low"))});
+  const auto found = reader.fetch({"v1::d:p", "v1::d:", "v1:::"}, steady_clock::now() + kLong);
+  BOOST_REQUIRE_EQUAL(found.size(), 3u);
+  BOOST_CHECK_EQUAL(found[0]->settings.run().default_queue().string_value(), "low");
+  BOOST_CHECK(!found[1]);
+  BOOST_CHECK_EQUAL(found[2]->settings.run().default_queue().string_value(), "top");
+  BOOST_CHECK_EQUAL(found[2]->version, 1);
+}
+
+BOOST_AUTO_TEST_CASE(readers_that_share_queries_each_get_their_own_rows_and_every_answered_change) {
+  constexpr int kReaders = 16;
+  constexpr int kRounds = 40;
+  std::vector<std::future<int>> readers;
+  std::mutex writes;
+  for (int i = 0; i < kReaders; ++i)
+    readers.push_back(std::async(std::launch::async, [&, i] {
+      const std::string key = "v1::d:p" + std::to_string(i);
+      int wrong = 0;
+      for (int round = 0; round < kRounds; ++round) {
+        const std::string name = std::to_string(i) + "-" + std::to_string(round);
+        {
+          const std::lock_guard lock(writes);
+          write({round == 0 ? created(key, queue_json(name)) : updated(key, queue_json(name))});
+        }
+        if (queue(key) != name) ++wrong;
+      }
+      return wrong;
+    }));
+  for (auto& one : readers) BOOST_CHECK_EQUAL(one.get(), 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_waiting_read_gives_up_at_its_deadline_and_the_others_go_on) {
+  write({created("v1:::", queue_json("top"))});
+  BOOST_CHECK_EQUAL(queue("v1:::"), "top");  // connects and prepares
+  owner.exec("BEGIN; LOCK TABLE settings");
+  auto leader = std::async(std::launch::async, [&] { return queue("v1:::"); });
+  BOOST_REQUIRE(wait_until([&] {
+    return text(
+               "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation ="
+               " 'writ.settings'::regclass") == "1";
+  }));
+  auto waiting = std::async(std::launch::async, [&] { return queue("v1:::"); });
+  const auto deadline = steady_clock::now() + std::chrono::milliseconds(50);
+  BOOST_CHECK_THROW(reader.fetch({"v1:::"}, deadline), DeadlineExceeded);
+  BOOST_CHECK(steady_clock::now() >= deadline);
+  owner.exec("COMMIT");
+  BOOST_CHECK_EQUAL(leader.get(), "top");
+  BOOST_CHECK_EQUAL(waiting.get(), "top");
+}
+
+BOOST_AUTO_TEST_CASE(a_row_that_cannot_be_read_fails_only_who_asks_for_it) {
+  write({created("v1:::", queue_json("top"))});
+  write({created("v1::d:", R"({"run":5})")});
+  BOOST_CHECK_THROW(queue("v1::d:"), CorruptLog);
+  BOOST_CHECK_EQUAL(queue("v1:::"), "top");
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_connection_costs_a_read_nothing) {
+  write({created("v1:::", queue_json("top"))});
+  BOOST_CHECK_EQUAL(queue("v1:::"), "top");
+  owner.exec(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'writ_app'"
+      " AND datname = current_database()");
+  BOOST_CHECK_EQUAL(queue("v1:::"), "top");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace writ
