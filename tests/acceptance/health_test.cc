@@ -1,5 +1,7 @@
-#include <boost/test/unit_test.hpp>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
 
+#include <boost/test/unit_test.hpp>
 #include <iostream>
 
 #include "tests/acceptance/api_client.h"
@@ -29,6 +31,30 @@ BOOST_AUTO_TEST_CASE(is_told_to_probes) {
     BOOST_TEST(client.send("POST", path, "application/json", "{}").status == 405);
     BOOST_TEST(client.send("HEAD", path, "", "").status == 200);
   }
+}
+
+BOOST_AUTO_TEST_CASE(is_counted_for_prometheus) {
+  const TestDatabase database;
+  WritProcess writ(database);
+  ApiClient client(writ.port());
+  client.call("CreateSettings", create_json(key_json("a"), queue_settings("q")));
+  const auto metrics = client.get("/metrics");
+  BOOST_TEST(metrics.status == 200);
+  for (const char* line : {"\nwrit_log_head_position 1\n", "\nwrit_log_events 1\n",
+                           "\nwrit_log_refuses_to_write 0\n", "SettingsService/CreateSettings"})
+    BOOST_TEST(metrics.body.find(line) != std::string::npos, line << "\nin\n" << metrics.body);
+}
+
+BOOST_AUTO_TEST_CASE(shows_the_schema_that_it_serves) {
+  const TestDatabase database;
+  WritProcess writ(database);
+  const auto schema = ApiClient(writ.port()).get("/schema");
+  BOOST_TEST(schema.status == 200);
+  google::protobuf::FileDescriptorSet files;
+  BOOST_REQUIRE(files.ParseFromString(schema.body));
+  google::protobuf::DescriptorPool pool;
+  for (const auto& file : files.file()) BOOST_TEST(pool.BuildFile(file) != nullptr, file.name());
+  BOOST_TEST(pool.FindServiceByName("flyteidl2.settings.SettingsService") != nullptr);
 }
 
 BOOST_AUTO_TEST_CASE(warns_when_one_role_serves_and_owns_the_log) {
