@@ -82,8 +82,13 @@ Outcome Sequencer::submit(Command command) {
   std::future<Outcome> answer;
   std::uint64_t number = 0;
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     if (stopping_) throw StorageUnavailable("the service is shutting down");
+    if (is_quiet()) {
+      busy_ = true;
+      lock.unlock();
+      return run_alone(std::move(command));
+    }
     if (queue_.size() >= options_.queue_limit ||
         queued_bytes_ + command.bytes > options_.queue_bytes)
       throw Overloaded("too many changes are waiting to be recorded; try again later");
@@ -99,6 +104,39 @@ Outcome Sequencer::submit(Command command) {
       answer.wait_until(deadline) == std::future_status::timeout && take_from_queue(number))
     throw DeadlineExceeded(kNotBegun);
   return answer.get();
+}
+
+/// Whether a command that comes now may be run by its caller: nobody is at work, and no crowd is
+/// expected back.
+bool Sequencer::is_quiet() const {
+  if (busy_ || !queue_.empty()) return false;
+  return last_batch_.commands < 2 || steady_clock::now() - last_batch_.ended > last_batch_.took;
+}
+
+/// Runs a lone command on its caller's thread, which saves waking another and being woken.
+Outcome Sequencer::run_alone(Command command) {
+  std::vector<Waiting> batch;
+  batch.push_back({0, std::move(command), {}});
+  std::future<Outcome> answer = batch.back().answer.get_future();
+  run(batch);
+  arrived_.notify_all();
+  return answer.get();
+}
+
+/// Runs a batch; by whoever has set `busy_`, which ends with it.
+void Sequencer::run(std::vector<Waiting>& batch) {
+  std::erase_if(batch, [](Waiting& waiting) {
+    if (waiting.command.deadline > steady_clock::now()) return false;
+    waiting.answer.set_exception(std::make_exception_ptr(DeadlineExceeded(kNotBegun)));
+    return true;
+  });
+  const std::size_t commands = batch.size();
+  const auto begun = steady_clock::now();
+  if (commands > 0) process(batch);
+  const std::lock_guard lock(mutex_);
+  const auto ended = steady_clock::now();
+  if (commands > 0) last_batch_ = {commands, ended, ended - begun};
+  busy_ = false;
 }
 
 /// False when the command is in a batch already.
@@ -118,6 +156,8 @@ void Sequencer::stop() {
   }
   arrived_.notify_all();
   if (thread_.joinable()) thread_.join();
+  std::unique_lock lock(mutex_);
+  arrived_.wait(lock, [this] { return !busy_; });
 }
 
 SequencerStatus Sequencer::status() const {
@@ -128,31 +168,21 @@ SequencerStatus Sequencer::status() const {
 }
 
 void Sequencer::work() {
-  for (;;) {
-    std::vector<Waiting> batch = take_batch();
-    if (batch.empty()) return;
-    std::erase_if(batch, [](Waiting& waiting) {
-      if (waiting.command.deadline > steady_clock::now()) return false;
-      waiting.answer.set_exception(std::make_exception_ptr(DeadlineExceeded(kNotBegun)));
-      return true;
-    });
-    if (batch.empty()) continue;
-    last_batch_.commands = batch.size();
-    const auto begun = steady_clock::now();
-    process(batch);
-    last_batch_.ended = steady_clock::now();
-    last_batch_.took = last_batch_.ended - begun;
-  }
+  for (std::vector<Waiting> batch; take_batch(batch); batch.clear()) run(batch);
 }
 
-/// Waits for commands; empty once stopped and drained.
-std::vector<Sequencer::Waiting> Sequencer::take_batch() {
+/// Waits for commands and sets `busy_`. False once stopped and drained.
+bool Sequencer::take_batch(std::vector<Waiting>& batch) {
   std::unique_lock lock(mutex_);
   // Those just answered, who may come again, and those who came meanwhile.
   const std::size_t crowd = last_batch_.commands + queue_.size();
-  arrived_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-  gather(lock, crowd);
-  std::vector<Waiting> batch;
+  do {
+    arrived_.wait(lock, [this] { return queue_.empty() ? stopping_ : !busy_; });
+    if (queue_.empty()) return false;
+    gather(lock, crowd);
+    // While it gathered, what was queued may have been taken back, and a lone caller have begun.
+  } while (busy_ || queue_.empty());
+  busy_ = true;
   std::size_t bytes = 0;
   while (!queue_.empty() && batch.size() < options_.batch_limit) {
     bytes += queue_.front().command.bytes;
@@ -161,7 +191,7 @@ std::vector<Sequencer::Waiting> Sequencer::take_batch() {
     batch.push_back(std::move(queue_.front()));
     queue_.pop_front();
   }
-  return batch;
+  return true;
 }
 
 /// Callers that were answered together come back at about the same time. Taking the first of them

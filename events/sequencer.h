@@ -43,8 +43,9 @@ struct SequencerStatus {
   std::chrono::microseconds clock_skew{0};  ///< Database's clock minus the host's, when last seen.
 };
 
-/// The one place in a process that appends: one thread, one connection. Commands of many callers
-/// share a transaction; each is decided alone and answered only once the transaction is durable.
+/// The one place in a process that appends: one batch at a time, on one connection, by a thread of
+/// its own or, when nobody else is there, by the caller. Commands of many callers share a
+/// transaction; each is decided alone and answered only once the transaction is durable.
 class Sequencer {
  public:
   /// Connects, checks the log's head and starts the thread. Throws StorageUnavailable or
@@ -77,7 +78,10 @@ class Sequencer {
   enum class Resolution { kCommitted, kNothing };
 
   void work();
-  std::vector<Waiting> take_batch();
+  bool is_quiet() const;
+  Outcome run_alone(Command command);
+  void run(std::vector<Waiting>& batch);
+  bool take_batch(std::vector<Waiting>& batch);
   void gather(std::unique_lock<std::mutex>& lock, std::size_t crowd) const;
   void process(std::vector<Waiting>& batch);
   bool attempt(std::vector<Waiting>& batch);
@@ -101,14 +105,15 @@ class Sequencer {
   std::uint64_t next_number_ = 0;
   bool stopping_ = false;
   SequencerStatus status_;
-
-  // Of the working thread alone.
+  bool busy_ = false;  // a batch is being run, by the thread or by a lone caller
   struct LastBatch {
     std::size_t commands = 0;
     std::chrono::steady_clock::time_point ended;
     std::chrono::steady_clock::duration took{0};
   };
   LastBatch last_batch_;
+
+  // Of whoever has set busy_.
   std::unique_ptr<Connection> connection_;
   std::string log_id_;
   Position acknowledged_;

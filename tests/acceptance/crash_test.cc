@@ -106,7 +106,7 @@ struct Rounds {
         wait_until([&] { return load.accepted() >= wanted; }, std::chrono::seconds(60));
     crash();
     running.get();
-    BOOST_REQUIRE_MESSAGE(busy, "the load got stuck: " << writ->log());
+    BOOST_REQUIRE_MESSAGE(busy, "the load got stuck: " << writ->news());
     sent.insert(sent.end(), load.sent().begin() + static_cast<std::ptrdiff_t>(taken),
                 load.sent().end());
     taken = load.sent().size();
@@ -160,7 +160,7 @@ BOOST_FIXTURE_TEST_CASE(loses_nothing_it_has_acknowledged, Rounds) {
   BOOST_TEST(data.postmaster() != 0);
   BOOST_TEST(data.postmaster() != postmaster);
 
-  BOOST_TEST(writ->stop() == 0, writ->log());
+  BOOST_TEST(writ->stop() == 0, writ->news());
   BOOST_TEST(data.postmaster() == 0, "the private server outlives a service that was stopped");
 }
 
@@ -181,7 +181,7 @@ BOOST_FIXTURE_TEST_CASE(is_not_the_only_thing_that_may_die, Rounds) {
         const bool recovered =
             wait_until([&] { return load.accepted() >= before + 40; }, std::chrono::seconds(60));
         load.stop();
-        BOOST_TEST(recovered, writ->log());
+        BOOST_TEST(recovered, writ->news());
       });
       check_writes(sent, data.conninfo());
       check_retries();
@@ -189,7 +189,7 @@ BOOST_FIXTURE_TEST_CASE(is_not_the_only_thing_that_may_die, Rounds) {
   }
   BOOST_TEST_MESSAGE(sent.size() << " writes; of " << unknown << " with unknown outcome "
                                  << were_there << " were recorded");
-  BOOST_TEST(writ->stop() == 0, writ->log());
+  BOOST_TEST(writ->stop() == 0, writ->news());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <fstream>
 #include <regex>
+#include <sstream>
 #include <stdexcept>
 
 #include "tests/support/wait.h"
@@ -69,6 +70,14 @@ long WritProcess::memory_kib(const std::string& name) const {
   for (std::string line; std::getline(file, line);)
     if (line.starts_with(name + ":")) return std::stol(line.substr(name.size() + 1));
   return 0;
+}
+
+std::string WritProcess::news() const {
+  std::string news;
+  std::istringstream lines(log());
+  for (std::string line; std::getline(lines, line);)
+    if (!line.starts_with('{')) news += line + "\n";
+  return news;
 }
 
 bool WritProcess::await_log(const std::string& words) const {

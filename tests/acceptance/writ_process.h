@@ -38,6 +38,8 @@ class WritProcess {
   pid_t pid() const { return child_->pid(); }
   /// Standard error so far.
   std::string log() const { return child_->standard_error(); }
+  /// The same without the lines about single requests.
+  std::string news() const;
   bool running() { return child_->running(); }
   /// A figure of /proc/PID/status in KiB, such as VmRSS (resident now) or VmHWM (at most, ever).
   long memory_kib(const std::string& name) const;

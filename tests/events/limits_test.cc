@@ -1,4 +1,7 @@
+#include <atomic>
 #include <boost/test/unit_test.hpp>
+#include <future>
+#include <random>
 
 #include "tests/events/counter_domain.h"
 #include "tests/events/log_fixture.h"
@@ -95,6 +98,31 @@ BOOST_AUTO_TEST_CASE(a_queued_command_is_answered_at_its_deadline_though_the_dat
   BOOST_CHECK_EQUAL(sequencer->status().queued, 0u);
   pile.release();
   BOOST_CHECK_EQUAL(events(), 1);
+}
+
+BOOST_AUTO_TEST_CASE(callers_that_give_up_at_any_moment_leave_a_sequencer_that_goes_on) {
+  constexpr int kCallers = 8;
+  constexpr int kEach = 60;
+  const auto sequencer = this->sequencer();
+  std::atomic<std::int64_t> added = 0;
+  std::vector<std::future<void>> callers;
+  for (int caller = 0; caller < kCallers; ++caller)
+    callers.push_back(std::async(std::launch::async, [&, caller] {
+      std::mt19937 random(static_cast<unsigned>(caller));
+      for (int i = 0; i < kEach; ++i) {
+        Command command = counter_command({Add{"a", 1}});
+        command.deadline = steady_clock::now() + std::chrono::microseconds(random() % 3000);
+        const CommandResult result = submit(*sequencer, command);
+        if (std::holds_alternative<Outcome>(result))
+          ++added;
+        else if (!is_error<DeadlineExceeded>(result))
+          throw std::runtime_error(error_text(result));
+      }
+    }));
+  for (auto& caller : callers) BOOST_CHECK_NO_THROW(caller.get());
+  accepted(submit(*sequencer, counter_command({Add{"a", 1}})));
+  BOOST_CHECK_EQUAL(total("a"), added + 1);
+  check_log(*this);
 }
 
 BOOST_AUTO_TEST_CASE(a_command_that_is_too_late_from_the_start_has_no_effect) {
