@@ -15,9 +15,8 @@ class SettingsService {
   SettingsService(Sequencer& sequencer, SettingsReader& reader)
       : sequencer_(sequencer), reader_(reader) {}
 
-      flyteidl2::settings::GetSettingsResponse
-      get_settings(const RequestContext& context,
-                   const flyteidl2::settings::GetSettingsRequest& request);
+  flyteidl2::settings::GetSettingsResponse get_settings(
+      const RequestContext& context, const flyteidl2::settings::GetSettingsRequest& request);
   flyteidl2::settings::GetSettingsForEditResponse get_settings_for_edit(
       const RequestContext& context, const flyteidl2::settings::GetSettingsForEditRequest& request);
   flyteidl2::settings::CreateSettingsResponse create_settings(
