@@ -35,9 +35,12 @@ Json CrashLoad::key(int record) {
   return key_json("d" + std::to_string(record % 2), "p" + std::to_string(record));
 }
 
-void CrashLoad::run(int round, std::uint16_t port) {
+void CrashLoad::begin() {
   accepted_ = 0;
   stopping_ = false;
+}
+
+void CrashLoad::run(int round, std::uint16_t port) {
   in_parallel(kThreads, [&](int thread) { work(round, thread, port); });
 }
 

@@ -30,6 +30,8 @@ class CrashLoad {
   static constexpr int kThreads = 8;
   static constexpr int kRecords = 12;
 
+  /// Begins a round: nothing is accepted yet, and nobody has said stop.
+  void begin();
   /// Runs until every thread has stopped. `round` keeps the keys of rounds apart.
   void run(int round, std::uint16_t port);
   /// From another thread.

@@ -101,6 +101,7 @@ struct Rounds {
   /// Runs the load until `wanted` more writes were accepted, then `crash`.
   template <typename Crash>
   void crash_under_load(int round, long wanted, Crash crash) {
+    load.begin();
     auto running = std::async(std::launch::async, [&] { load.run(round, writ->port()); });
     const bool busy =
         wait_until([&] { return load.accepted() >= wanted; }, std::chrono::seconds(60));
