@@ -5,18 +5,14 @@
 namespace writ {
 namespace {
 
-constexpr char kColumns[] =
-    "WITH batch AS (INSERT INTO events (position, stream, version, type, actor, reason, request_id,"
-    " command_id, payload, payload_salt, envelope, leaf_hash, recorded_at) ";
+constexpr char kInsert[] =
+    "INSERT INTO events (position, stream, version, type, actor, reason, request_id, command_id,"
+    " payload, payload_salt, envelope, leaf_hash, recorded_at) ";
 
-// An array a column. For a single event, setting up twelve of them costs more than the insert.
 constexpr char kManyRows[] =
     "SELECT *, $16::timestamptz FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[],"
     " $5::text[], $6::text[], $7::text[], $8::uuid[], $9::text[], $10::bytea[], $11::text[],"
     " $12::bytea[])";
-constexpr char kOneRow[] =
-    "VALUES ($1::bigint, $2::text, $3::bigint, $4::text, $5::text, $6::text, $7::text, $8::uuid,"
-    " $9::text, $10::bytea, $11::text, $12::bytea, $16::timestamptz)";
 
 constexpr char kMoveHead[] = R"sql(
   RETURNING position, stream, version, type, recorded_at, payload
@@ -36,8 +32,21 @@ constexpr char kRemember[] = R"sql(, remembered AS (
 constexpr char kNotify[] =
     "\nSELECT CASE WHEN $15::boolean THEN pg_notify('writ_log', $13::text) END";
 
-std::string statement(const std::vector<Domain>& domains, const char* rows, bool with_keys) {
-  std::string sql = std::string(kColumns) + rows + kMoveHead;
+// A single event in small statements: starting the one that does it all costs more than they do.
+constexpr char kPrepareOne[] = R"sql(
+PREPARE move_head (bigint, timestamptz, text[]) AS
+WITH checked AS (UPDATE projections SET position = $1 WHERE name = ANY ($3))
+UPDATE log_head SET position = $1, recorded_at = $2;
+PREPARE append_event (bigint, text, bigint, text, text, text, text, uuid, text, bytea, text, bytea,
+                      timestamptz) AS )sql";
+constexpr char kOneRow[] = "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+constexpr char kFoldOne[] =
+    " (bigint) AS WITH batch AS (SELECT position, stream, version, type, recorded_at, payload"
+    " FROM events WHERE position = $1) ";
+
+std::string statement(const std::vector<Domain>& domains, bool with_keys) {
+  std::string sql = "WITH batch AS (";
+  for (const char* part : {kInsert, kManyRows, kMoveHead}) sql += part;
   for (const Domain& domain : domains)
     for (const InlineProjection& projection : domain.project)
       sql += ", fold_" + projection.name + " AS (\n" + projection.fold_sql + "\n)";
@@ -45,24 +54,17 @@ std::string statement(const std::vector<Domain>& domains, const char* rows, bool
   return sql + kNotify;
 }
 
-std::string_view bytes(const Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+std::string prepare_one(const std::vector<Domain>& domains) {
+  std::string sql;
+  for (const char* part : {kPrepareOne, kInsert, kOneRow}) sql += part;
+  for (const Domain& domain : domains)
+    for (const InlineProjection& projection : domain.project)
+      sql += ";\nPREPARE fold_" + projection.name + kFoldOne + projection.fold_sql;
+  return sql;
 }
 
-void add_one(std::vector<std::string>& args, const EventRow& row) {
-  const auto add = [&](std::string text) { args.push_back(std::move(text)); };
-  add(std::to_string(row.position.value));
-  add(row.stream.value);
-  add(std::to_string(row.version.value));
-  add(row.type);
-  add(row.command->actor);
-  add(row.command->reason);
-  add(row.command->request_id);
-  add(row.command_id);
-  add(row.payload);
-  add("\\x" + hex(row.salt));
-  add(row.envelope);
-  add("\\x" + hex(row.leaf_hash));
+std::string_view bytes(const Digest& digest) {
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
 void add_many(std::vector<std::string>& args, std::span<const EventRow> rows) {
@@ -87,14 +89,18 @@ void add_many(std::vector<std::string>& args, std::span<const EventRow> rows) {
     args.push_back(std::move(*column).take());
 }
 
+std::string names_of_projections(const std::vector<Domain>& domains) {
+  ArrayLiteral names;
+  for (const Domain& domain : domains)
+    for (const InlineProjection& projection : domain.project) names.add(projection.name);
+  return std::move(names).take();
+}
+
 /// The parameters after those of the events: $13 to $16.
 void add_rest(std::vector<std::string>& args, const std::vector<Domain>& domains,
               const Append& what) {
-  ArrayLiteral projections;
-  for (const Domain& domain : domains)
-    for (const InlineProjection& projection : domain.project) projections.add(projection.name);
   args.push_back(std::to_string(what.head.value));
-  args.push_back(std::move(projections).take());
+  args.push_back(names_of_projections(domains));
   args.emplace_back(what.notify ? "t" : "f");
   args.push_back(format_timestamp(what.recorded_at));
 }
@@ -113,16 +119,42 @@ void add_keys(std::vector<std::string>& args, std::span<const KeyRow> rows) {
     args.push_back(std::move(*column).take());
 }
 
+/// A call of the prepared statement `name` in SQL.
+std::string execute(const Connection& connection, const std::string& name,
+                    const std::vector<std::string>& args) {
+  std::string call = "EXECUTE " + name + " (";
+  for (const std::string& arg : args) call += connection.quote(arg) + ',';
+  call.back() = ')';
+  return call + ';';
+}
+
+std::string append_one(const Connection& connection, const std::vector<Domain>& domains,
+                       const Append& what) {
+  const EventRow& row = what.events.front();
+  const std::string position = std::to_string(row.position.value);
+  const std::string version = std::to_string(row.version.value);
+  const std::string recorded_at = format_timestamp(what.recorded_at);
+  std::string sql =
+      execute(connection, "append_event",
+              {position, row.stream.value, version, row.type, row.command->actor,
+               row.command->reason, row.command->request_id, row.command_id, row.payload,
+               "\\x" + hex(row.salt), row.envelope, "\\x" + hex(row.leaf_hash), recorded_at});
+  for (const Domain& domain : domains)
+    for (const InlineProjection& projection : domain.project)
+      sql += execute(connection, "fold_" + projection.name, {position});
+  const std::string head = std::to_string(what.head.value);
+  sql += execute(connection, "move_head", {head, recorded_at, names_of_projections(domains)});
+  if (what.notify) sql += "NOTIFY writ_log, '" + head + "';";
+  return sql;
+}
+
 }  // namespace
 
 void prepare_append(Connection& connection, const std::vector<Domain>& domains) {
-  // In SQL and not by the protocol, so that it can share a round trip with COMMIT.
-  connection.exec(
-      "PREPARE append_one (bigint, text, bigint, text, text, text, text, uuid, text, bytea, text,"
-      " bytea, bigint, text[], boolean, timestamptz) AS " +
-      statement(domains, kOneRow, false));
-  connection.prepare("append", statement(domains, kManyRows, false));
-  connection.prepare("append_with_keys", statement(domains, kManyRows, true));
+  // In SQL and not by the protocol, so that they can share a round trip with COMMIT.
+  connection.exec(prepare_one(domains));
+  connection.prepare("append", statement(domains, false));
+  connection.prepare("append_with_keys", statement(domains, true));
 }
 
 void append(Connection& connection, const std::vector<Domain>& domains, const Append& what) {
@@ -142,15 +174,8 @@ void append_and_commit(Connection& connection, const std::vector<Domain>& domain
     connection.exec("COMMIT");
     return;
   }
-  std::vector<std::string> args;
-  args.reserve(16);
-  add_one(args, what.events.front());
-  add_rest(args, domains, what);
-  std::string call = "EXECUTE append_one (";
-  for (const std::string& arg : args) call += connection.quote(arg) + ',';
-  call.back() = ')';
-  // When the first fails the server leaves the second alone, and the transaction with it.
-  connection.exec(call + "; COMMIT");
+  // When one of them fails the server leaves the rest alone, COMMIT as well.
+  connection.exec(append_one(connection, domains, what) + "COMMIT");
 }
 
 }  // namespace writ

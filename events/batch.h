@@ -74,6 +74,9 @@ class Batch final : public Reader {
   std::vector<StreamName> streams_of(const Command& command);
   void begin_lock_and_load(const std::vector<const Command*>& commands,
                            const std::function<void(Timestamp)>& refuse_clock);
+  void load_one(const std::string& stream, const std::function<void(Timestamp)>& refuse_clock);
+  void start_at(LockedHead head, Timestamp clock,
+                const std::function<void(Timestamp)>& refuse_clock);
   CommandResult decide(const Command& command);
   std::optional<CommandResult> replay(const Command& command);
   Accepted accept(std::vector<NewEvent> events);
