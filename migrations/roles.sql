@@ -6,10 +6,18 @@ DECLARE
   object record;
 BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'writ_owner') THEN
-    CREATE ROLE writ_owner NOLOGIN;
+    BEGIN
+      CREATE ROLE writ_owner NOLOGIN;
+    EXCEPTION WHEN duplicate_object OR unique_violation THEN
+      NULL;  -- roles belong to the cluster: another database was quicker
+    END;
   END IF;
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'writ_app') THEN
-    CREATE ROLE writ_app LOGIN;
+    BEGIN
+      CREATE ROLE writ_app LOGIN;
+    EXCEPTION WHEN duplicate_object OR unique_violation THEN
+      NULL;  -- roles belong to the cluster: another database was quicker
+    END;
   END IF;
   IF NOT pg_has_role(current_user, 'writ_owner', 'MEMBER') THEN
     EXECUTE format('GRANT writ_owner TO %I', current_user);

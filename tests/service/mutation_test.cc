@@ -14,8 +14,10 @@
 namespace writ {
 namespace {
 
+using namespace std::string_view_literals;
+
 // Bytes that hurt, more likely than others.
-constexpr std::string_view kSharp("\r\n\0 :,;%\t/?#\x7f\xff=0+-", 20);
+constexpr std::string_view kSharp = "\r\n\0 :,;%\t/?#\x7f\xff=0+-"sv;
 
 // Good inputs, damaged at random. WRIT_TEST_SEED repeats a run, WRIT_TEST_ROUNDS makes it longer.
 class Mutations {
