@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <utility>
 
 namespace writ {
 namespace {
@@ -110,10 +111,43 @@ pqxx::result Connection::exec_params(const std::string& sql, const std::vector<s
   });
 }
 
+/// Counts what libpqxx hands out while it reads from the connection.
+class Connection::Listener : public pqxx::notification_receiver {
+ public:
+  Listener(pqxx::connection& connection, const std::string& channel)
+      : pqxx::notification_receiver(connection, channel) {}
+  void operator()(const std::string&, int) override { heard_ = true; }
+  bool take() { return std::exchange(heard_, false); }
+
+ private:
+  bool heard_ = false;
+};
+
+Connection::~Connection() = default;
+
+void Connection::listen(const std::string& channel) {
+  guard([&] { listener_ = std::make_unique<Listener>(*connection_, channel); });
+}
+
+bool Connection::wait_for_notification(std::chrono::milliseconds at_most) {
+  guard([&] {
+    connection_->await_notification(at_most.count() / 1000, at_most.count() % 1000 * 1000);
+  });
+  return listener_->take();
+}
+
 pqxx::result Connection::guarded(const std::function<pqxx::result(pqxx::nontransaction&)>& run) {
-  try {
+  pqxx::result rows;
+  guard([&] {
     pqxx::nontransaction work(*connection_);
-    return run(work);
+    rows = run(work);
+  });
+  return rows;
+}
+
+void Connection::guard(const std::function<void()>& run) {
+  try {
+    run();
   } catch (const pqxx::sql_error& e) {
     const std::string sqlstate = sqlstate_of(e);
     if (connection_->is_open() && !sqlstate.empty() && !says_connection_lost(sqlstate))

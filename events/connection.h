@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <pqxx/pqxx>
@@ -27,6 +28,7 @@ class Connection {
  public:
   /// Connects. `conninfo` has its session settings already. Throws ConnectionLost.
   explicit Connection(const std::string& conninfo);
+  ~Connection();
 
   /// Registers a statement to be prepared at its first use.
   void prepare(const std::string& name, const std::string& sql);
@@ -46,13 +48,23 @@ class Connection {
   /// `text` as an SQL literal, quotes included.
   std::string quote(const std::string& text) const { return connection_->quote(text); }
 
+  /// Subscribes to notifications on `channel`.
+  void listen(const std::string& channel);
+
+  /// Waits for a notification; false when none came in time. Several at once count as one.
+  bool wait_for_notification(std::chrono::milliseconds at_most);
+
   /// False once it has failed.
   bool usable() const { return usable_ && connection_->is_open(); }
 
  private:
+  class Listener;
+
+  void guard(const std::function<void()>& run);
   pqxx::result guarded(const std::function<pqxx::result(pqxx::nontransaction&)>& run);
 
   std::unique_ptr<pqxx::connection> connection_;
+  std::unique_ptr<Listener> listener_;  // before its connection ends
   bool usable_ = true;
 };
 

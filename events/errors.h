@@ -11,6 +11,11 @@ class StorageUnavailable : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A read model has not come as far as the answer needs. Retry soon (503).
+class ReadModelBehind : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// The database went away while a command was being committed and stayed away: it is recorded whole
 /// or not at all, and this process cannot tell which. Retry with the same idempotency key.
 class OutcomeUnknown : public std::runtime_error {

@@ -1,5 +1,7 @@
 #include "schema/scope.h"
 
+#include <stdexcept>
+
 #include "flyteidl2/settings/settings_definition.pb.h"
 
 namespace writ {
@@ -16,6 +18,15 @@ std::vector<ScopeKey> ScopeKey::levels() const {
   if (scope() >= Scope::kDomain) chain.push_back({domain, ""});
   if (scope() == Scope::kProject) chain.push_back(*this);
   return chain;
+}
+
+ScopeKey parse_storage_key(std::string_view text) {
+  constexpr std::string_view kPrefix = "v1::";
+  const std::size_t colon = text.rfind(':');
+  if (!text.starts_with(kPrefix) || colon < kPrefix.size())
+    throw std::invalid_argument("not a storage key: " + std::string(text));
+  return {std::string(text.substr(kPrefix.size(), colon - kPrefix.size())),
+          std::string(text.substr(colon + 1))};
 }
 
 ScopeKey scope_key(const flyteidl2::settings::SettingsKey& key) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace flyteidl2::settings {
@@ -31,6 +32,9 @@ struct ScopeKey {
 
   friend bool operator==(const ScopeKey&, const ScopeKey&) = default;
 };
+
+/// The scope whose storage key is `text`. Throws std::invalid_argument for what is none.
+ScopeKey parse_storage_key(std::string_view text);
 
 /// The scope that `key` names. The key must have passed `validate_key`.
 ScopeKey scope_key(const flyteidl2::settings::SettingsKey& key);

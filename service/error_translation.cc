@@ -15,6 +15,8 @@ std::optional<ConnectError> translate_storage_error(std::exception_ptr error) {
     return ConnectError(Code::kInvalidArgument, e.what());
   } catch (const OutcomeUnknown& e) {
     return ConnectError(Code::kUnavailable, e.what());
+  } catch (const ReadModelBehind& e) {
+    return ConnectError(Code::kUnavailable, e.what());
   } catch (const StorageUnavailable&) {
     // The exception's own text may name hosts and roles; it is in the log.
     return ConnectError(Code::kUnavailable, "the database is unavailable; try again later");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -13,8 +14,9 @@ struct SettingsCommand {
   enum class Kind { kCreate, kUpdate };
   Kind kind;
   ScopeKey key;
-  std::string payload;     ///< The pruned settings in the stable JSON form.
-  StreamVersion expected;  ///< Of an update: the version it was made from.
+  std::string payload;                             ///< The pruned settings in the stable JSON form.
+  StreamVersion expected;                          ///< Of an update: the version it was made from.
+  std::map<std::string, std::string> detail = {};  ///< Of the event, e.g. `reverted_to`.
 };
 
 /// Why a settings command is refused.
@@ -23,6 +25,9 @@ struct SettingsRejected {
   Kind kind;
   std::optional<StreamState> current;  ///< The newest event of the record, when there is one.
 };
+
+/// The stream of the record of `key`.
+StreamName settings_stream(const ScopeKey& key);
 
 /// The name under which the settings domain is registered.
 inline constexpr char kSettingsDomain[] = "settings";

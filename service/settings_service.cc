@@ -6,15 +6,13 @@
 #include <algorithm>
 #include <limits>
 
-#include "google/rpc/error_details.pb.h"
 #include "projections/settings.h"
 #include "schema/merge.h"
 #include "schema/protojson.h"
 #include "schema/prune.h"
 #include "schema/scope.h"
 #include "schema/validate.h"
-#include "service/settings_commands.h"
-#include "writ/settings/v1/errors.pb.h"
+#include "service/settings_writes.h"
 
 namespace writ {
 namespace {
@@ -22,21 +20,6 @@ namespace {
 using flyteidl2::settings::Settings;
 using flyteidl2::settings::SettingsKey;
 using flyteidl2::settings::SettingsRecord;
-
-/// What a command takes in memory beside its payload: names, texts, hashes.
-constexpr std::size_t kCommandOverheadBytes = 1024;
-
-void refuse(const std::vector<Violation>& violations) {
-  if (violations.empty()) return;
-  auto detail = std::make_shared<google::rpc::BadRequest>();
-  for (const Violation& violation : violations) {
-    auto* field = detail->add_field_violations();
-    field->set_field(violation.path);
-    field->set_description(violation.message);
-  }
-  throw ConnectError(Code::kInvalidArgument, violations.front().message)
-      .with_detail(std::move(detail));
-}
 
 template <typename Request>
 const SettingsKey* key_of(const Request& request) {
@@ -64,28 +47,6 @@ std::string fingerprint(std::string_view method, const ScopeKey& key, const Sett
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
-[[noreturn]] void throw_rejected(const SettingsRejected& rejected, const ScopeKey& key) {
-  const std::string where = ": " + key.storage_key();
-  switch (rejected.kind) {
-    case SettingsRejected::Kind::kNotFound:
-      throw ConnectError(Code::kNotFound, "settings not found" + where);
-    case SettingsRejected::Kind::kAlreadyExists:
-      throw ConnectError(Code::kAlreadyExists, "settings already exists" + where);
-    case SettingsRejected::Kind::kVersionConflict:
-      break;
-  }
-  auto detail = std::make_shared<settings::v1::VersionConflict>();
-  const StreamState& current = rejected.current.value();
-  detail->set_current_version(static_cast<std::uint64_t>(current.version.value));
-  detail->set_actor(current.actor);
-  const auto micros = current.recorded_at.time_since_epoch().count();
-  detail->mutable_time()->set_seconds(micros / 1'000'000);
-  detail->mutable_time()->set_nanos(static_cast<int>(micros % 1'000'000) * 1000);
-  detail->set_position(static_cast<std::uint64_t>(current.position.value));
-  throw ConnectError(Code::kFailedPrecondition, "settings version conflict" + where)
-      .with_detail(std::move(detail));
-}
-
 /// Sends a validated write through the sequencer and answers the record as it is now stored.
 template <typename Request>
 SettingsRecord write(Sequencer& sequencer, const RequestContext& context, const Request& request,
@@ -97,26 +58,15 @@ SettingsRecord write(Sequencer& sequencer, const RequestContext& context, const 
   const ScopeKey key = scope_key(request.key());
   context.set_log_key(key.storage_key());
 
-  Command command;
-  command.domain = kSettingsDomain;
-  SettingsCommand body{kind, key, write_json(record.settings()), {expected}};
-  command.bytes = body.payload.size() + kCommandOverheadBytes;
-  command.body = std::move(body);
-  command.actor = context.actor;
-  command.reason = context.reason;
-  command.request_id = context.request_id;
-  command.idempotency_key = context.idempotency_key;
-  command.deadline = context.deadline;
-  if (!command.idempotency_key.empty())
-    command.fingerprint =
+  SettingsCommand command{kind, key, write_json(record.settings()), {expected}};
+  std::string print;
+  if (!context.idempotency_key.empty())
+    print =
         fingerprint(kind == SettingsCommand::Kind::kCreate ? "CreateSettings" : "UpdateSettings",
                     key, record.settings(), expected);
-
-  const Outcome outcome = sequencer.submit(std::move(command));
-  if (const auto* rejected = std::get_if<Rejected>(&outcome))
-    throw_rejected(std::any_cast<const SettingsRejected&>(rejected->why), key);
-  record.set_version(
-      static_cast<std::uint64_t>(std::get<Accepted>(outcome).events.back().version.value));
+  const Accepted accepted =
+      submit_settings(sequencer, context, std::move(command), std::move(print));
+  record.set_version(static_cast<std::uint64_t>(accepted.events.back().version.value));
   return record;
 }
 

@@ -15,6 +15,7 @@
 #include "events/sequencer.h"
 #include "projections/settings.h"
 #include "projections/settings_reader.h"
+#include "service/audit_service.h"
 #include "service/error_translation.h"
 #include "service/file_limit.h"
 #include "service/health.h"
@@ -33,6 +34,7 @@ void tell(std::string_view line) { std::cerr << "writ: " << line << std::endl; }
 
 constexpr std::size_t kOtherFiles =
     64;  // beside connections: the database, standard streams, libraries
+constexpr std::size_t kAuditConnections = 4;         // questions about the past at a time
 constexpr std::chrono::milliseconds kGrace{10'000};  // for requests in flight when told to stop
 
 std::vector<std::string> start_warnings(const std::string& serving) {
@@ -128,10 +130,16 @@ void serve_from(const ServeOptions& options, const ServiceDatabase& database,
   SettingsReader reader(pool, options.read_connections);
   Sequencer sequencer(sequencer_options(options, serving), {settings_domain()});
   SettingsService settings(sequencer, reader);
+  LogFollower follower(serving);
+  ChangedPaths changed_paths(serving, follower,
+                             [](const std::string& line) { tell("warning: " + line); });
+  ConnectionPool audit_pool(serving, kAuditConnections, [](Connection&) {});
+  AuditService audit({audit_pool, sequencer, changed_paths});
   std::atomic<bool> stopping = false;
   const HealthSources health{pool, sequencer, WRIT_VERSION, warnings, stopping};
   Router router(router_options(options));
   register_settings_service(router, settings);
+  register_audit_service(router, audit);
   register_health(router, health);
   RequestMetrics metrics;
   HttpServer server(http_options(options, metrics),
@@ -154,6 +162,7 @@ void serve_from(const ServeOptions& options, const ServiceDatabase& database,
   tell("stopping after " + signals.name());
   stopping = true;
   server.stop(kGrace);
+  follower.stop();
   sequencer.stop();
 }
 

@@ -158,8 +158,9 @@ BOOST_AUTO_TEST_CASE(a_step_leaves_the_least_program_to_the_steps_that_raise_it)
   const TestDatabase database;
   Connection owner(database.owner());
   owner.exec(
-      "DROP TABLE settings; DELETE FROM projections; UPDATE schema_info SET version = 1, "
-      "min_program = -7");
+      "DROP TABLE settings, changed_paths; DROP INDEX events_actor_position,"
+      " events_domain_position; DELETE FROM projections;"
+      " UPDATE schema_info SET version = 1, min_program = -7");
   migrate(database.owner());
   const pqxx::row row = owner.exec("SELECT version, min_program FROM schema_info")[0];
   BOOST_CHECK_EQUAL(row[0].as<int>(), static_cast<int>(migrations().size()));

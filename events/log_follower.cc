@@ -1,0 +1,71 @@
+#include "events/log_follower.h"
+
+#include "events/connection.h"
+#include "events/history.h"
+
+namespace writ {
+namespace {
+
+constexpr std::chrono::milliseconds kListen{250};    // how soon stop is noticed
+constexpr std::chrono::seconds kAskAnyway{5};        // without a notification
+constexpr std::chrono::milliseconds kTryAgain{500};  // after the connection failed
+
+}  // namespace
+
+LogFollower::LogFollower(std::string conninfo)
+    : conninfo_(std::move(conninfo)), thread_([this] { work(); }) {}
+
+LogFollower::~LogFollower() {
+  stop();
+  thread_.join();
+}
+
+Position LogFollower::head() const {
+  const std::scoped_lock lock(mutex_);
+  return head_;
+}
+
+Position LogFollower::wait_beyond(Position position, Clock::time_point deadline) const {
+  std::unique_lock lock(mutex_);
+  moved_.wait_until(lock, deadline, [&] { return head_ > position || stopping_; });
+  return head_;
+}
+
+void LogFollower::stop() {
+  const std::scoped_lock lock(mutex_);
+  stopping_ = true;
+  moved_.notify_all();
+}
+
+bool LogFollower::stopped() const {
+  const std::scoped_lock lock(mutex_);
+  return stopping_;
+}
+
+void LogFollower::publish(Position head) {
+  const std::scoped_lock lock(mutex_);
+  if (head <= head_) return;
+  head_ = head;
+  moved_.notify_all();
+}
+
+void LogFollower::work() {
+  while (!stopped()) {
+    try {
+      Connection connection(conninfo_);
+      connection.listen("writ_log");
+      while (!stopped()) {
+        publish(read_head(connection).position);
+        const auto ask = Clock::now() + kAskAnyway;
+        while (!stopped() && Clock::now() < ask && !connection.wait_for_notification(kListen)) {
+        }
+      }
+    } catch (const std::exception&) {
+      // Away, or about to say so to whoever asks it something; here the next try is all there is.
+      std::unique_lock lock(mutex_);
+      moved_.wait_for(lock, kTryAgain, [&] { return stopping_; });
+    }
+  }
+}
+
+}  // namespace writ

@@ -1,0 +1,186 @@
+#include "projections/changed_paths.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "events/array_literal.h"
+#include "events/history.h"
+#include "projections/settings.h"
+#include "schema/leaf_diff.h"
+#include "schema/protojson.h"
+
+namespace writ {
+namespace {
+
+constexpr std::size_t kChunk = 500;
+constexpr std::chrono::seconds kLookAnyway{2};       // another process may have done the work
+constexpr std::chrono::milliseconds kLookAgain{50};
+constexpr std::chrono::milliseconds kTryAgain{500};  // after the connection failed
+constexpr std::chrono::seconds kPatience{5};         // of those who wait for the index
+
+/// Leaves and entries that an event changed. Content that was erased counts as empty.
+std::set<std::string> paths_of(const EventInHistory& one) {
+  const auto settings = [](const std::optional<std::string>& payload, Position position) {
+    return payload ? settings_of(*payload, position) : flyteidl2::settings::Settings();
+  };
+  std::set<std::string> paths;
+  for (const audit::v1::LeafChange& change :
+       diff_settings(settings(one.previous_payload, one.previous),
+                     settings(one.event.payload, one.event.position))) {
+    paths.insert(change.path());
+    if (const auto leaf = leaf_of_path(change.path()); leaf != change.path())
+      paths.insert(any_entry(leaf));
+  }
+  return paths;
+}
+
+}  // namespace
+
+flyteidl2::settings::Settings settings_of(const std::string& payload, Position position) {
+  flyteidl2::settings::Settings settings;
+  if (const auto read = read_json(payload, &settings, JsonMode::kStored); read.error)
+    throw CorruptLog("the payload at position " + std::to_string(position.value) +
+                     " cannot be read: " + read.error->message());
+  return settings;
+}
+
+Position index_changed_paths(Connection& connection, std::size_t limit) {
+  connection.exec("BEGIN");
+  const pqxx::result own = connection.exec(
+      "SELECT position FROM projections WHERE name = 'changed_paths' FOR UPDATE SKIP LOCKED");
+  if (own.empty()) {
+    const pqxx::result other =
+        connection.exec("SELECT position FROM projections WHERE name = 'changed_paths'");
+    connection.exec("COMMIT");
+    if (other.empty()) throw CorruptLog("there is no projection named changed_paths");
+    return {other[0][0].as<std::int64_t>()};
+  }
+  Position done{own[0][0].as<std::int64_t>()};
+  const Position head = read_head(connection).position;
+  HistoryQuery query;
+  query.from = {done.value + 1};
+  query.to = {std::min(head.value, done.value + static_cast<std::int64_t>(limit))};
+  query.order = Order::kOldestFirst;
+  query.limit = limit;
+  ArrayLiteral paths, positions, streams;
+  for (const EventInHistory& one : read_history(connection, query)) {
+    done = one.event.position;
+    if (!one.event.stream.value.starts_with(kSettingsStreamPrefix)) continue;
+    if (one.event.type != kSettingsCreated && one.event.type != kSettingsUpdated)
+      throw CorruptLog("the event at position " + std::to_string(done.value) + " has the type \"" +
+                       one.event.type + "\", which this program does not know; use a newer one");
+    for (const std::string& path : paths_of(one)) {
+      paths.add(path);
+      positions.add(done.value);
+      streams.add(one.event.stream.value);
+    }
+  }
+  connection.exec_params(
+      "INSERT INTO changed_paths (path, position, stream)"
+      " SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[])",
+      {std::move(paths).take(), std::move(positions).take(), std::move(streams).take()});
+  connection.exec_params("UPDATE projections SET position = $1 WHERE name = 'changed_paths'",
+                         {std::to_string(done.value)});
+  connection.exec("COMMIT");
+  return done;
+}
+
+ChangedPaths::ChangedPaths(std::string conninfo, const LogFollower& follower,
+                           std::function<void(const std::string&)> warn)
+    : conninfo_(std::move(conninfo)),
+      follower_(follower),
+      warn_(std::move(warn)),
+      thread_([this] { work(); }) {}
+
+ChangedPaths::~ChangedPaths() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+    moved_.notify_all();
+  }
+  thread_.join();
+}
+
+bool ChangedPaths::stopping() const {
+  const std::scoped_lock lock(mutex_);
+  return stopping_ || follower_.stopped();
+}
+
+Position ChangedPaths::indexed() const {
+  const std::scoped_lock lock(mutex_);
+  return indexed_;
+}
+
+void ChangedPaths::set_indexed(Position position) {
+  const std::scoped_lock lock(mutex_);
+  indexed_ = position;
+  moved_.notify_all();
+}
+
+void ChangedPaths::wait_for(Position position, Clock::time_point deadline) const {
+  std::unique_lock lock(mutex_);
+  moved_.wait_until(lock, std::min(deadline, Clock::now() + kPatience),
+                    [&] { return indexed_ >= position || stopping_ || !stopped_why_.empty(); });
+  if (indexed_ >= position) return;
+  if (!stopped_why_.empty()) throw CorruptLog(stopped_why_);
+  throw ReadModelBehind("the index of changed settings is at position " +
+                           std::to_string(indexed_.value) + " of " +
+                           std::to_string(position.value) + "; try again");
+}
+
+void ChangedPaths::work() {
+  while (!stopping()) {
+    try {
+      Connection connection(conninfo_);
+      while (!stopping()) {
+        const Position before = indexed();
+        const Position done = index_changed_paths(connection, kChunk);
+        set_indexed(done);
+        const Position head = follower_.wait_beyond(done, Clock::now() + kLookAnyway);
+        // Another process is at it.
+        if (head > done && done == before) wait(kLookAgain);
+      }
+    } catch (const CorruptLog& e) {
+      warn_(std::string("the index of changed settings stopped: ") + e.what());
+      const std::scoped_lock lock(mutex_);
+      stopped_why_ = e.what();
+      moved_.notify_all();
+      return;
+    } catch (const std::exception&) {
+      wait(kTryAgain);
+    }
+  }
+}
+
+void ChangedPaths::wait(std::chrono::milliseconds time) const {
+  std::unique_lock lock(mutex_);
+  moved_.wait_for(lock, time, [&] { return stopping_; });
+}
+
+std::vector<std::optional<RecordedEvent>> last_changes(
+    Connection& connection, const std::vector<StreamPath>& wanted, Position position) {
+  std::vector<std::optional<RecordedEvent>> events(wanted.size());
+  ArrayLiteral streams, paths;
+  for (const StreamPath& one : wanted) {
+    streams.add(one.stream);
+    paths.add(one.path);
+  }
+  std::map<std::int64_t, std::vector<std::size_t>> places;
+  ArrayLiteral positions;
+  for (const pqxx::row& row : connection.exec_params(
+           "SELECT w.ord, c.position FROM unnest($1::text[], $2::text[]) WITH ORDINALITY"
+           " AS w (stream, path, ord) CROSS JOIN LATERAL (SELECT position FROM changed_paths"
+           " WHERE changed_paths.stream = w.stream AND changed_paths.path = w.path"
+           " AND position <= $3 ORDER BY position DESC LIMIT 1) c",
+           {std::move(streams).take(), std::move(paths).take(), std::to_string(position.value)})) {
+    const auto found = row[1].as<std::int64_t>();
+    if (places[found].empty()) positions.add(found);
+    places[found].push_back(row[0].as<std::size_t>() - 1);
+  }
+  for (RecordedEvent& event : read_events(connection, std::move(positions).take()))
+    for (const std::size_t place : places[event.position.value]) events[place] = event;
+  return events;
+}
+
+}  // namespace writ

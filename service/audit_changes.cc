@@ -1,0 +1,256 @@
+#include "service/audit_changes.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "events/sha256.h"
+#include "projections/changed_paths.h"
+#include "projections/settings.h"
+#include "schema/base64.h"
+#include "schema/protojson.h"
+#include "schema/validate.h"
+#include "service/settings_writes.h"
+
+namespace writ {
+namespace {
+
+using audit::v1::Change;
+using audit::v1::ChangeFilter;
+
+constexpr std::size_t kDefaultPage = 50;
+constexpr std::size_t kLargestPage = 500;
+constexpr std::size_t kMostExamined = 10'000;
+constexpr std::size_t kChunk = 200;
+constexpr std::size_t kMaxActorBytes = 256;
+
+[[noreturn]] void refuse_field(const std::string& path, const std::string& rule) {
+  refuse({{path, "invalid " + path + ": " + rule}});
+  std::abort();
+}
+
+bool is_settings(const RecordedEvent& event) {
+  return event.stream.value.starts_with(kSettingsStreamPrefix);
+}
+
+ScopeKey scope_of(const RecordedEvent& event) {
+  return parse_storage_key(
+      std::string_view(event.stream.value).substr(kSettingsStreamPrefix.size()));
+}
+
+/// What a cursor is good for: this filter, in this order.
+std::string filter_mark(const audit::v1::ListChangesRequest& request) {
+  const Digest digest =
+      sha256(write_json(request.filter()), request.oldest_first() ? "oldest" : "newest");
+  return hex(digest).substr(0, 16);
+}
+
+std::string make_cursor(Position examined, const audit::v1::ListChangesRequest& request) {
+  return encode_base64("1:" + std::to_string(examined.value) + ":" + filter_mark(request));
+}
+
+/// The last position that the pages before have examined.
+std::optional<Position> read_cursor(const audit::v1::ListChangesRequest& request) {
+  if (request.cursor().empty()) return std::nullopt;
+  const std::optional<std::string> text = decode_base64(request.cursor());
+  Position position;
+  if (!text || !text->starts_with("1:")) refuse_field("cursor", "malformed");
+  const char* const end = text->data() + text->size();
+  const auto [rest, error] = std::from_chars(text->data() + 2, end, position.value);
+  if (error != std::errc() || rest == end || *rest != ':' || position.value < 0)
+    refuse_field("cursor", "malformed");
+  if (std::string_view(rest + 1, end) != filter_mark(request))
+    refuse_field("cursor", "it belongs to another filter or order");
+  return position;
+}
+
+void bound_positions(Connection& connection, const ChangeMatcher& matcher, Position head,
+                     HistoryQuery* query) {
+  const ChangeFilter& filter = matcher.filter();
+  query->from = {std::max<std::int64_t>(
+      checked_position(filter.from_position(), head, "filter.from_position").value, 1)};
+  query->to = filter.to_position() == 0
+                  ? head
+                  : Position{static_cast<std::int64_t>(std::min<std::uint64_t>(
+                        filter.to_position(), static_cast<std::uint64_t>(head.value)))};
+  constexpr std::chrono::microseconds kTick{1};
+  if (matcher.since())
+    query->from = std::max(query->from,
+                           Position{position_at(connection, *matcher.since() - kTick).value + 1});
+  if (matcher.until())
+    query->to = std::min(query->to, position_at(connection, *matcher.until() - kTick));
+}
+
+std::size_t page_size(const audit::v1::ListChangesRequest& request) {
+  if (request.page_size() > kLargestPage)
+    refuse_field("page_size", "must be at most " + std::to_string(kLargestPage));
+  return request.page_size() == 0 ? kDefaultPage : request.page_size();
+}
+
+}  // namespace
+
+google::protobuf::Timestamp to_proto(Timestamp time) {
+  google::protobuf::Timestamp out;
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+  out.set_seconds(seconds.time_since_epoch().count());
+  out.set_nanos(static_cast<int>((time - seconds).count()) * 1000);
+  return out;
+}
+
+Timestamp from_proto(const google::protobuf::Timestamp& time, const std::string& path) {
+  constexpr std::int64_t kYear1 = -62'135'596'800, kYear10000 = 253'402'300'800;
+  if (time.seconds() < kYear1 || time.seconds() >= kYear10000 || time.nanos() < 0 ||
+      time.nanos() > 999'999'999)
+    refuse_field(path, "must be a time of the years 1 to 9999");
+  return Timestamp(std::chrono::microseconds(time.seconds() * 1'000'000 + time.nanos() / 1000));
+}
+
+Position checked_position(std::uint64_t position, Position head, const std::string& path) {
+  if (position > static_cast<std::uint64_t>(head.value))
+    throw ConnectError(Code::kOutOfRange, "invalid " + path + ": position " +
+                                              std::to_string(position) +
+                                              " is in the future; the log is at position " +
+                                              std::to_string(head.value));
+  return {static_cast<std::int64_t>(position)};
+}
+
+flyteidl2::settings::Settings stored_settings(const RecordedEvent& event) {
+  if (!event.payload)
+    throw ConnectError(Code::kDataLoss,
+                       "erased at position " + std::to_string(event.position.value));
+  return settings_of(*event.payload, event.position);
+}
+
+Change to_change(const EventInHistory& one, const std::string& org) {
+  const RecordedEvent& event = one.event;
+  Change change;
+  change.set_position(static_cast<std::uint64_t>(event.position.value));
+  const ScopeKey key = scope_of(event);
+  change.mutable_key()->set_org(org);
+  change.mutable_key()->set_domain(key.domain);
+  change.mutable_key()->set_project(key.project);
+  change.set_version(static_cast<std::uint64_t>(event.version.value));
+  change.set_type(event.type);
+  change.set_actor(event.actor);
+  change.set_reason(event.reason);
+  *change.mutable_time() = to_proto(event.recorded_at);
+  change.set_request_id(event.request_id);
+  change.set_command_id(event.command_id);
+  google::protobuf::Struct envelope;
+  if (const auto read = read_json(event.envelope, &envelope, JsonMode::kStored); read.error)
+    throw CorruptLog("the envelope at position " + std::to_string(event.position.value) +
+                     " cannot be read: " + read.error->message());
+  for (const auto& [name, value] : envelope.fields().at("detail").struct_value().fields())
+    (*change.mutable_detail())[name] = value.string_value();
+  change.set_erased(!event.payload || (one.previous.value != 0 && !one.previous_payload));
+  if (change.erased()) return change;
+  const auto before = one.previous_payload ? settings_of(*one.previous_payload, one.previous)
+                                           : flyteidl2::settings::Settings();
+  for (audit::v1::LeafChange& leaf : diff_settings(before, stored_settings(event)))
+    *change.add_leaves() = std::move(leaf);
+  return change;
+}
+
+ChangeMatcher::ChangeMatcher(const ChangeFilter& filter) : filter_(filter) {
+  if (filter.has_key()) {
+    refuse(validate_key(&filter.key()));
+    key_ = scope_key(filter.key());
+  } else if (filter.below()) {
+    refuse_field("filter.below", "needs a key");
+  }
+  if (filter.actor().size() > kMaxActorBytes)
+    refuse_field("filter.actor", "must be at most 256 bytes");
+  try {
+    path_ = PathFilter(filter.path());
+  } catch (const std::invalid_argument& e) {
+    refuse({{"filter.path", e.what()}});
+  }
+  if (filter.has_since()) since_ = from_proto(filter.since(), "filter.since");
+  if (filter.has_until()) until_ = from_proto(filter.until(), "filter.until");
+}
+
+bool ChangeMatcher::covers(const ScopeKey& key) const {
+  if (!key_ || key == *key_) return true;
+  if (!filter_.below()) return false;
+  switch (key_->scope()) {
+    case Scope::kInstance:
+      return true;
+    case Scope::kDomain:
+      return key.domain == key_->domain;
+    case Scope::kProject:
+      return false;
+  }
+  return false;
+}
+
+bool ChangeMatcher::wants(const RecordedEvent& event) const {
+  const auto position = static_cast<std::uint64_t>(event.position.value);
+  return is_settings(event) && covers(scope_of(event)) &&
+         (filter_.actor().empty() || event.actor == filter_.actor()) &&
+         (!since_ || event.recorded_at >= *since_) && (!until_ || event.recorded_at < *until_) &&
+         position >= filter_.from_position() &&
+         (filter_.to_position() == 0 || position <= filter_.to_position());
+}
+
+bool ChangeMatcher::keeps(const Change& change) const {
+  return !has_path() || std::ranges::any_of(change.leaves(), [&](const auto& leaf) {
+    return path_.matches(leaf.path());
+  });
+}
+
+HistoryQuery ChangeMatcher::query() const {
+  using By = HistoryQuery::By;
+  HistoryQuery query;
+  const bool one_record = key_ && (!filter_.below() || key_->scope() == Scope::kProject);
+  if (one_record) query.stream = settings_stream(*key_).value;
+  if (has_path()) {
+    query.by = one_record ? By::kStreamPaths : By::kPaths;
+    query.values = path_.index_paths();
+  } else if (one_record) {
+    query.by = By::kStream;
+    query.values = {query.stream};
+  } else if (!filter_.actor().empty()) {
+    query.by = By::kActor;
+    query.values = {filter_.actor()};
+  } else if (key_ && key_->scope() == Scope::kDomain) {
+    query.by = By::kDomain;
+    query.values = {key_->domain};
+  }
+  return query;
+}
+
+audit::v1::ListChangesResponse list_changes(Connection& connection,
+                                            const audit::v1::ListChangesRequest& request,
+                                            const ChangeMatcher& matcher) {
+  const std::size_t wanted = page_size(request);
+  const std::optional<Position> examined_before = read_cursor(request);
+  HistoryQuery query = matcher.query();
+  query.order = request.oldest_first() ? Order::kOldestFirst : Order::kNewestFirst;
+  query.limit = kChunk;
+  bound_positions(connection, matcher, read_head(connection).position, &query);
+  Position& bound = request.oldest_first() ? query.from : query.to;
+  const std::int64_t step = request.oldest_first() ? 1 : -1;
+  if (examined_before)
+    bound = request.oldest_first() ? std::max(bound, Position{examined_before->value + step})
+                                   : std::min(bound, Position{examined_before->value + step});
+  audit::v1::ListChangesResponse response;
+  for (std::size_t examined = 0; examined < kMostExamined;) {
+    const std::vector<EventInHistory> events = read_history(connection, query);
+    for (const EventInHistory& one : events) {
+      ++examined;
+      bound = {one.event.position.value + step};
+      if (!matcher.wants(one.event)) continue;
+      Change change = to_change(one, request.filter().key().org());
+      if (!matcher.keeps(change)) continue;
+      *response.add_changes() = std::move(change);
+      if (static_cast<std::size_t>(response.changes_size()) == wanted) {
+        response.set_next_cursor(make_cursor(one.event.position, request));
+        return response;
+      }
+    }
+    if (events.size() < query.limit) return response;
+  }
+  response.set_next_cursor(make_cursor({bound.value - step}, request));
+  return response;
+}
+
+}  // namespace writ

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "events/history.h"
+#include "schema/leaf_diff.h"
+#include "schema/scope.h"
+#include "writ/audit/v1/audit.pb.h"
+
+namespace writ {
+
+/// The API's form of a time.
+google::protobuf::Timestamp to_proto(Timestamp time);
+
+/// A time as the log keeps it, cut to microseconds. Throws ConnectError naming `path` when it is no
+/// time of the years 1 to 9999.
+Timestamp from_proto(const google::protobuf::Timestamp& time, const std::string& path);
+
+/// A position of a request. Throws out_of_range naming `path` when it is beyond `head`.
+Position checked_position(std::uint64_t position, Position head, const std::string& path);
+
+/// The settings in an event's payload. Throws data_loss when it was erased.
+flyteidl2::settings::Settings stored_settings(const RecordedEvent& event);
+
+/// A change of settings as the API tells it; `org` is echoed in its key.
+audit::v1::Change to_change(const EventInHistory& one, const std::string& org);
+
+/// Which changes a caller wants, checked.
+class ChangeMatcher {
+ public:
+  /// Throws ConnectError (invalid_argument) naming what is wrong in `filter`.
+  explicit ChangeMatcher(const audit::v1::ChangeFilter& filter);
+
+  /// Whether the event itself is wanted: its record, actor and time. The path is up to `keep`.
+  bool wants(const RecordedEvent& event) const;
+  /// Whether a change that is wanted changed what the filter's path names.
+  bool keeps(const audit::v1::Change& change) const;
+
+  /// The query by the index that finds the fewest: record, setting, actor, domain, position.
+  HistoryQuery query() const;
+  bool has_path() const { return !filter_.path().empty(); }
+
+  const audit::v1::ChangeFilter& filter() const { return filter_; }
+  std::optional<Timestamp> since() const { return since_; }
+  std::optional<Timestamp> until() const { return until_; }
+
+ private:
+  bool covers(const ScopeKey& key) const;
+
+  audit::v1::ChangeFilter filter_;
+  std::optional<ScopeKey> key_;
+  PathFilter path_;
+  std::optional<Timestamp> since_, until_;
+};
+
+/// One page. Examines at most 10,000 events, so it may be short, even empty, and have a cursor.
+/// `connection` is one for reads; the index of changed paths must be at the head.
+audit::v1::ListChangesResponse list_changes(Connection& connection,
+                                            const audit::v1::ListChangesRequest& request,
+                                            const ChangeMatcher& matcher);
+
+}  // namespace writ
