@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -96,10 +97,25 @@ struct RequestContext {
 /// Takes the one answer of a unary call.
 using MessageSink = std::function<void(const google::protobuf::Message&)>;
 
+/// A message for many streams: encoded once a codec, when the first of them wants it.
+class SharedMessage {
+ public:
+  explicit SharedMessage(std::unique_ptr<const google::protobuf::Message> message)
+      : message_(std::move(message)) {}
+  const std::string& as_proto() const;
+  const std::string& as_json() const;
+
+ private:
+  const std::unique_ptr<const google::protobuf::Message> message_;
+  mutable std::once_flag proto_once_, json_once_;
+  mutable std::string proto_, json_;
+};
+
 /// Takes the answers of a streaming call; `MessageStream` is its typed form.
 class StreamSink {
  public:
   virtual ~StreamSink() = default;
+  virtual bool send(const SharedMessage& message) = 0;
   virtual bool send(const google::protobuf::Message& message) = 0;
   virtual bool alive() = 0;
 };
@@ -112,6 +128,8 @@ class MessageStream {
   /// Sends a message at once. False when the handler should return: the client is gone or too slow,
   /// or the server stops. Throws deadline_exceeded once the caller has stopped waiting.
   [[nodiscard]] bool send(const Response& response) { return sink_.send(response); }
+  /// The same with a Response that many streams send.
+  [[nodiscard]] bool send(const SharedMessage& response) { return sink_.send(response); }
   /// Whether the handler should go on. Ask at least every few seconds between messages; a client
   /// that vanished without a word is noticed within 15 s.
   [[nodiscard]] bool alive() { return sink_.alive(); }

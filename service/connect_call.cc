@@ -139,6 +139,16 @@ std::string encode_message(Codec codec, const google::protobuf::Message& message
   return out;
 }
 
+const std::string& SharedMessage::as_proto() const {
+  std::call_once(proto_once_, [&] { proto_ = encode_message(Codec::kProto, *message_); });
+  return proto_;
+}
+
+const std::string& SharedMessage::as_json() const {
+  std::call_once(json_once_, [&] { json_ = encode_message(Codec::kJson, *message_); });
+  return json_;
+}
+
 bool is_gzip(std::string_view encoding) {
   if (encoding.empty() || equals_ignore_case(encoding, "identity")) return false;
   if (equals_ignore_case(encoding, "gzip")) return true;

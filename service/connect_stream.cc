@@ -61,8 +61,15 @@ class EnvelopedAnswer : public StreamSink {
   void set_deadline(RequestContext::Clock::time_point deadline) { deadline_ = deadline; }
 
   bool send(const google::protobuf::Message& message) override {
+    return send_encoded(encode_message(wire_.codec, message));
+  }
+
+  bool send(const SharedMessage& message) override {
+    return send_encoded(wire_.codec == Codec::kJson ? message.as_json() : message.as_proto());
+  }
+
+  bool send_encoded(std::string data) {
     check_deadline();
-    std::string data = encode_message(wire_.codec, message);
     std::uint8_t flags = 0;
     if (compress_ && worth_compressing(data.size())) {
       data = gzip(data);

@@ -16,6 +16,7 @@
 #include "projections/settings.h"
 #include "projections/settings_reader.h"
 #include "service/audit_service.h"
+#include "service/audit_watch.h"
 #include "service/error_translation.h"
 #include "service/file_limit.h"
 #include "service/health.h"
@@ -135,11 +136,13 @@ void serve_from(const ServeOptions& options, const ServiceDatabase& database,
                              [](const std::string& line) { tell("warning: " + line); });
   ConnectionPool audit_pool(serving, kAuditConnections, [](Connection&) {});
   AuditService audit({audit_pool, sequencer, changed_paths});
+  ChangeFeed feed(serving, follower);
   std::atomic<bool> stopping = false;
   const HealthSources health{pool, sequencer, WRIT_VERSION, warnings, stopping};
   Router router(router_options(options));
   register_settings_service(router, settings);
   register_audit_service(router, audit);
+  register_watch(router, {audit_pool, changed_paths, feed});
   register_health(router, health);
   RequestMetrics metrics;
   HttpServer server(http_options(options, metrics),
