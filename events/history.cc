@@ -51,27 +51,38 @@ std::string join(std::initializer_list<std::string_view> pieces) {
   return sql;
 }
 
+/// The positions of one value of `expression`, in the order of its index on (`expression`,
+/// -position). For a value that it thinks frequent the planner would rather walk the whole log in
+/// the order of positions and filter; that index has no order of -position.
+std::string of_value(std::string_view expression, Order order) {
+  return join({"SELECT position FROM events WHERE ", expression,
+               " = ($4::text[])[1] AND -position BETWEEN -$2::bigint AND -$1::bigint"
+               " ORDER BY -position ",
+               order == Order::kNewestFirst ? "ASC" : "DESC", " LIMIT $3"});
+}
+
+std::string_view way(Order order) { return order == Order::kNewestFirst ? "DESC" : "ASC"; }
+
 // $1 and $2 bound the positions, $3 their number, $4 is an array of values, $5 a stream. Every part
 // of a list of settings is read in order from its own place in the index, so that no more than
 // $3 × their number are read.
-std::string positions_sql(HistoryQuery::By by, std::string_view order) {
+std::string positions_sql(HistoryQuery::By by, Order order) {
   using By = HistoryQuery::By;
-  const std::string in_events = "SELECT position FROM events WHERE ";
   const std::string of_paths =
       "SELECT DISTINCT c.position FROM unnest($4::text[]) AS wanted (path) CROSS JOIN LATERAL"
       " (SELECT position FROM changed_paths WHERE changed_paths.path = wanted.path AND ";
   const std::string range =
-      join({"position BETWEEN $1 AND $2 ORDER BY position ", order, " LIMIT $3"});
-  const std::string all = join({range, ") c ORDER BY c.position ", order, " LIMIT $3"});
+      join({"position BETWEEN $1 AND $2 ORDER BY position ", way(order), " LIMIT $3"});
+  const std::string all = join({range, ") c ORDER BY c.position ", way(order), " LIMIT $3"});
   switch (by) {
     case By::kPosition:
-      return in_events + range;
+      return "SELECT position FROM events WHERE " + range;
     case By::kStream:
-      return join({in_events, "stream = ($4::text[])[1] AND ", range});
+      return "SELECT position FROM events WHERE stream = ($4::text[])[1] AND " + range;
     case By::kActor:
-      return join({in_events, "actor = ($4::text[])[1] AND ", range});
+      return of_value("actor", order);
     case By::kDomain:
-      return join({in_events, "split_part(stream, ':', 3) = ($4::text[])[1] AND ", range});
+      return of_value("split_part(stream, ':', 3)", order);
     case By::kPaths:
       return of_paths + all;
     case By::kStreamPaths:
@@ -93,13 +104,12 @@ LogHead read_head(Connection& connection) {
 }
 
 std::string history_sql(HistoryQuery::By by, Order order) {
-  const std::string way = order == Order::kNewestFirst ? "DESC" : "ASC";
-  return join({"WITH wanted AS MATERIALIZED (", positions_sql(by, way), ") SELECT ",
+  return join({"WITH wanted AS MATERIALIZED (", positions_sql(by, order), ") SELECT ",
                kColumnsOfEvent,
                ", p.position, p.payload FROM wanted w JOIN events e ON e.position = w.position"
                " LEFT JOIN events p ON p.stream = e.stream AND p.version = e.version - 1"
                " WHERE $4::text[] IS NOT NULL AND $5::text IS NOT NULL ORDER BY e.position ",
-               way});
+               way(order)});
 }
 
 std::vector<EventInHistory> read_history(Connection& connection, const HistoryQuery& query) {
