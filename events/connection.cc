@@ -1,6 +1,7 @@
 #include "events/connection.h"
 
 #include <libpq-fe.h>
+#include <sys/socket.h>
 
 #include <map>
 #include <memory>
@@ -135,6 +136,8 @@ bool Connection::wait_for_notification(std::chrono::milliseconds at_most) {
   });
   return listener_->take();
 }
+
+void Connection::cut() noexcept { shutdown(connection_->sock(), SHUT_RDWR); }
 
 pqxx::result Connection::guarded(const std::function<pqxx::result(pqxx::nontransaction&)>& run) {
   pqxx::result rows;

@@ -54,6 +54,10 @@ class Connection {
   /// Waits for a notification; false when none came in time. Several at once count as one.
   bool wait_for_notification(std::chrono::milliseconds at_most);
 
+  /// From any thread: makes what is running on it fail with ConnectionLost, however long the
+  /// database would still take.
+  void cut() noexcept;
+
   /// False once it has failed.
   bool usable() const { return usable_ && connection_->is_open(); }
 

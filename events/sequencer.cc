@@ -85,7 +85,7 @@ Outcome Sequencer::submit(Command command) {
     std::unique_lock lock(mutex_);
     if (stopping_) throw StorageUnavailable("the service is shutting down");
     if (is_quiet()) {
-      busy_ = true;
+      begin_work();
       lock.unlock();
       return run_alone(std::move(command));
     }
@@ -123,6 +123,12 @@ Outcome Sequencer::run_alone(Command command) {
   return answer.get();
 }
 
+/// Under the lock.
+void Sequencer::begin_work() {
+  busy_ = true;
+  if (!struggling_since_) struggling_since_ = steady_clock::now();
+}
+
 /// Runs a batch; by whoever has set `busy_`, which ends with it.
 void Sequencer::run(std::vector<Waiting>& batch) {
   std::erase_if(batch, [](Waiting& waiting) {
@@ -132,9 +138,11 @@ void Sequencer::run(std::vector<Waiting>& batch) {
   });
   const std::size_t commands = batch.size();
   const auto begun = steady_clock::now();
+  got_through_ = false;
   if (commands > 0) process(batch);
   const std::lock_guard lock(mutex_);
   const auto ended = steady_clock::now();
+  if (got_through_ || queue_.empty()) struggling_since_.reset();
   if (commands > 0) last_batch_ = {commands, ended, ended - begun};
   busy_ = false;
 }
@@ -164,6 +172,7 @@ SequencerStatus Sequencer::status() const {
   const std::lock_guard lock(mutex_);
   SequencerStatus status = status_;
   status.queued = queue_.size();
+  if (struggling_since_) status.struggling = steady_clock::now() - *struggling_since_;
   return status;
 }
 
@@ -182,7 +191,7 @@ bool Sequencer::take_batch(std::vector<Waiting>& batch) {
     gather(lock, crowd);
     // While it gathered, what was queued may have been taken back, and a lone caller have begun.
   } while (busy_ || queue_.empty());
-  busy_ = true;
+  begin_work();
   std::size_t bytes = 0;
   while (!queue_.empty() && batch.size() < options_.batch_limit) {
     bytes += queue_.front().command.bytes;
@@ -262,14 +271,16 @@ bool Sequencer::attempt(std::vector<Waiting>& waiting) {
   if (batch.command_ids().empty()) {
     connection_->exec("ROLLBACK");
   } else {
+    const auto begun = steady_clock::now();
     try {
       batch.commit();
     } catch (const ConnectionLost&) {
       connection_.reset();
       if (resolve(batch) == Resolution::kNothing) return false;
     }
-    acknowledge(batch);
+    acknowledge(batch, steady_clock::now() - begun);
   }
+  got_through_ = true;
   for (std::size_t i = 0; i < waiting.size(); ++i) {
     if (auto* outcome = std::get_if<Outcome>(&results[i]))
       waiting[i].answer.set_value(std::move(*outcome));
@@ -288,10 +299,11 @@ void Sequencer::one_by_one(std::vector<Waiting>& batch) {
   batch.clear();
 }
 
-void Sequencer::acknowledge(const Batch& batch) {
+void Sequencer::acknowledge(const Batch& batch, std::chrono::nanoseconds commit_time) {
   const auto events = static_cast<std::int64_t>(batch.command_ids().size());
   acknowledged_.value = batch.first_position().value + events - 1;
   acknowledged_hash_ = batch.last_leaf_hash();
+  options_.committed({batch.command_ids().size(), commit_time});
   const std::lock_guard lock(mutex_);
   status_.head = acknowledged_;
   ++status_.batches;

@@ -19,6 +19,12 @@
 
 namespace writ {
 
+/// A transaction that was committed with at least one event.
+struct CommittedBatch {
+  std::size_t events = 0;
+  std::chrono::nanoseconds commit_time{0};  ///< Of writing the events and the commit itself.
+};
+
 /// How a sequencer works; the defaults are the service's.
 struct SequencerOptions {
   std::string conninfo;           ///< With its session settings.
@@ -31,6 +37,8 @@ struct SequencerOptions {
   std::chrono::milliseconds patience = std::chrono::seconds(20);
   std::function<void(const std::string&)> warn = [](const std::string&) {
   };  ///< One line for the operator.
+  /// Called after each commit, before its callers are answered; must be quick.
+  std::function<void(const CommittedBatch&)> committed = [](const CommittedBatch&) {};
 };
 
 /// What a sequencer tells of itself.
@@ -41,6 +49,8 @@ struct SequencerStatus {
   std::uint64_t events = 0;   ///< Events in them.
   std::size_t queued = 0;     ///< Commands waiting now.
   std::chrono::microseconds clock_skew{0};  ///< Database's clock minus the host's, when last seen.
+  /// For how long commands have been worked on without one that got through; 0 when there are none.
+  std::chrono::steady_clock::duration struggling{0};
 };
 
 /// The one place in a process that appends: one batch at a time, on one connection, by a thread of
@@ -93,7 +103,8 @@ class Sequencer {
   void check_head(Connection& connection);
   void check_clock(Timestamp database_clock);
   void refuse(const std::string& why);
-  void acknowledge(const Batch& batch);
+  void acknowledge(const Batch& batch, std::chrono::nanoseconds commit_time);
+  void begin_work();
 
   const SequencerOptions options_;
   const std::vector<Domain> domains_;
@@ -106,6 +117,8 @@ class Sequencer {
   bool stopping_ = false;
   SequencerStatus status_;
   bool busy_ = false;  // a batch is being run, by the thread or by a lone caller
+  // When the first batch was begun of those that nothing came of, up to the one at hand.
+  std::optional<std::chrono::steady_clock::time_point> struggling_since_;
   struct LastBatch {
     std::size_t commands = 0;
     std::chrono::steady_clock::time_point ended;
@@ -118,7 +131,8 @@ class Sequencer {
   std::string log_id_;
   Position acknowledged_;
   std::string acknowledged_hash_;
-  bool lost_ = false;  // the database, when last asked
+  bool lost_ = false;         // the database, when last asked
+  bool got_through_ = false;  // the batch at hand, or a part of it
   ClockCheck clock_;
 
   std::thread thread_;

@@ -1,5 +1,8 @@
 // Reading of the well-known types that have a JSON form of their own.
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -18,6 +21,17 @@ const pb::Descriptor* find_type(std::string_view url) {
   if (slash == std::string_view::npos) return nullptr;
   return pb::DescriptorPool::generated_pool()->FindMessageTypeByName(
       std::string(url.substr(slash + 1)));
+}
+
+/// The binary form, the same bytes for the same message: maps are sorted.
+std::string stable_bytes(const pb::Message& message) {
+  std::string bytes;
+  pb::io::StringOutputStream stream(&bytes);
+  pb::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  message.SerializeToCodedStream(&coded);
+  coded.Trim();
+  return bytes;
 }
 
 }  // namespace
@@ -40,17 +54,32 @@ bool Reader::read_any(dom::element in, const MessageType& type, pb::Message* out
   if ((*handle).well_known == pb::Descriptor::WELLKNOWNTYPE_UNSPECIFIED) {
     if (!read_fields(object, *handle, inner.get(), path, "@type")) return false;
   } else {
-    if (!check_unique(object, path)) return false;
-    dom::element value;
-    if (object.at_key("value").get(value) != simdjson::SUCCESS) {
-      return refuse(path, "must have a \"value\"");
-    }
-    if (!read_message(value, *handle, inner.get(), Path(path, "value"))) return false;
+    if (!read_any_value(object, *handle, inner.get(), path)) return false;
   }
+  std::string bytes = stable_bytes(*inner);
+  // Messages nest deeper than the JSON that they come from, and nobody could unpack these bytes.
+  if (!inner->ParseFromString(bytes)) return refuse(path, "nests too deep for an Any");
   const pb::Reflection* reflection = type.reflection(*out);
   reflection->SetString(out, type.fields[0].descriptor, std::string(*url));
-  reflection->SetString(out, type.fields[1].descriptor, inner->SerializeAsString());
+  reflection->SetString(out, type.fields[1].descriptor, std::move(bytes));
   return true;
+}
+
+bool Reader::read_any_value(dom::object in, const MessageType& type, pb::Message* out,
+                            const Path& path) {
+  if (!check_unique(in, path)) return false;
+  bool has_value = false;
+  for (const auto& [name, value] : in) {
+    const Path inner(path, name);
+    if (name == "value") {
+      has_value = true;
+      if (!read_message(value, type, out, inner)) return false;
+    } else if (name != "@type") {
+      if (!check_unique_deep(value, inner)) return false;
+      note_ignored(inner);
+    }
+  }
+  return has_value || refuse(path, "must have a \"value\"");
 }
 
 bool Reader::read_value_message(dom::element in, const MessageType& type, pb::Message* out,

@@ -385,6 +385,8 @@ Outcome Reader::read_enum(dom::element in, const Field& field, pb::Message* out,
       return refuse_value(path, "must be the name or number of a " + type.full_name());
     }
     number = static_cast<std::int32_t>(*given);
+    // Whatever its number, it would be written as null.
+    if (field.is_null_value && number != 0) return refuse_value(path, "must be null");
   }
   const pb::Reflection* reflection = field.owner->reflection(*out);
   if (field.descriptor->is_repeated()) {

@@ -44,6 +44,8 @@ class Reader {
   Outcome read_enum(dom::element in, const Field& field, pb::Message* out, const Path& path);
 
   bool read_any(dom::element in, const MessageType& type, pb::Message* out, const Path& path);
+  /// Reads the "value" of an Any that holds a type with a JSON form of its own.
+  bool read_any_value(dom::object in, const MessageType& type, pb::Message* out, const Path& path);
   bool read_value_message(dom::element in, const MessageType& type, pb::Message* out,
                           const Path& path);
   bool read_time(dom::element in, const MessageType& type, pb::Message* out, const Path& path);

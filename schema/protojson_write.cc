@@ -69,6 +69,14 @@ void MessageWriter::write_integer(Integer number) {
   }
 }
 
+/// Whether digits that are read as a double, as JSON's numbers are, become this float. Rounded twice,
+/// 7.038531e-26 becomes its neighbour.
+bool reads_back(const char* begin, const char* end, float number) {
+  double read = 0;
+  std::from_chars(begin, end, read);
+  return static_cast<float>(read) == number;
+}
+
 /// The shortest digits that read back as the same number. What would look like an integer and be
 /// read as one, with a loss, is written so that it does not.
 template <typename Float>
@@ -77,11 +85,16 @@ void MessageWriter::write_float(Float number) {
   if (std::isinf(number)) return write_text(number > 0 ? "Infinity" : "-Infinity");
   constexpr Float kMaxPlain = 9007199254740992;  // 2^53
   char digits[32];
-  const auto end = std::abs(number) >= kMaxPlain
-                       ? std::to_chars(std::begin(digits), std::end(digits), number,
-                                       std::chars_format::scientific)
-                             .ptr
-                       : std::to_chars(std::begin(digits), std::end(digits), number).ptr;
+  const char* end = std::abs(number) >= kMaxPlain
+                        ? std::to_chars(std::begin(digits), std::end(digits), number,
+                                        std::chars_format::scientific)
+                              .ptr
+                        : std::to_chars(std::begin(digits), std::end(digits), number).ptr;
+  if constexpr (sizeof(Float) == sizeof(float)) {
+    if (!reads_back(std::begin(digits), end, number)) {
+      end = std::to_chars(std::begin(digits), std::end(digits), double{number}).ptr;
+    }
+  }
   std::string_view text(digits, static_cast<std::size_t>(end - digits));
   if (text == "-0") text = "-0.0";
   writer_.RawValue(text.data(), text.size(), rapidjson::kNumberType);

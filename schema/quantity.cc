@@ -156,12 +156,21 @@ std::string_view decimal_suffix(int exponent) {
   return {};
 }
 
+/// The exponent of the canonical form with a decimal or an exponent suffix.
+int canonical_exponent(std::string_view nanos, Format format) {
+  const int exponent = static_cast<int>(trailing_zeros(nanos) / 3 * 3) - kNanoDigits;
+  return std::min(exponent, format == Format::kDecimalSi ? 18 : kMaxExponent / 3 * 3);
+}
+
+/// How many digits the canonical form with this exponent has.
+std::size_t mantissa_size(std::string_view nanos, int exponent) {
+  return nanos.size() - static_cast<std::size_t>(exponent + kNanoDigits);
+}
+
 /// Canonical form with a decimal or an exponent suffix.
 std::string canonical_decimal(const std::string& nanos, Format format) {
-  int exponent = static_cast<int>(trailing_zeros(nanos) / 3 * 3) - kNanoDigits;
-  if (format == Format::kDecimalSi) exponent = std::min(exponent, 18);
-  std::string text =
-      nanos.substr(0, nanos.size() - static_cast<std::size_t>(exponent + kNanoDigits));
+  const int exponent = canonical_exponent(nanos, format);
+  std::string text = nanos.substr(0, mantissa_size(nanos, exponent));
   if (format == Format::kDecimalSi) {
     text += decimal_suffix(exponent);
   } else if (exponent != 0) {
@@ -226,6 +235,9 @@ std::variant<Quantity, QuantityError> Quantity::parse(std::string_view text) {
   if (suffix->format == Format::kBinarySi && compare_magnitudes(quantity.nanos_, kBinaryCap) > 0) {
     quantity.nanos_ = kBinaryCap;
   }
+  // The canonical form is a quantity, too.
+  const int exponent = canonical_exponent(quantity.nanos_, suffix->format);
+  if (mantissa_size(quantity.nanos_, exponent) > kMaxQuantityDigits) return QuantityError::kNumeric;
   quantity.negative_ = negative;
   return quantity;
 }

@@ -11,16 +11,17 @@ namespace writ {
 /// Why a text is no quantity.
 enum class QuantityError {
   kFormat,   ///< Does not match the quantity pattern.
-  kNumeric,  ///< The numeric part is longer than `kMaxQuantityDigits`, or has no digit where one is
-             ///< due.
+  kNumeric,  ///< The numeric part, or that of the canonical form, is longer than
+             ///< `kMaxQuantityDigits`, or has no digit where one is due.
   kSuffix,   ///< The suffix is none that is known, or its exponent is beyond ±1000.
 };
 
 /// The message for people, Kubernetes' own words.
 std::string_view describe(QuantityError error);
 
-/// The longest numeric part that is read, digits before and after the dot together. Kubernetes has
-/// no such limit; ours keeps the cost of one quantity at a few microseconds, whatever is sent.
+/// The longest numeric part that is read, digits before and after the dot together, and the longest
+/// that a canonical form has. Kubernetes has no such limit; ours keeps the cost of one quantity at
+/// a few microseconds, whatever is sent.
 inline constexpr std::size_t kMaxQuantityDigits = 1000;
 
 /// A Kubernetes resource quantity: an exact number of nano-units and the notation it was written
@@ -44,7 +45,8 @@ class Quantity {
   static std::variant<Quantity, QuantityError> parse(std::string_view text);
 
   /// The canonical form: an integer and the largest suffix that needs no fraction, e.g. `1500m` for
-  /// `1.5` and `1536Mi` for `1.5Gi`. Equal numbers in the same format have the same form.
+  /// `1.5` and `1536Mi` for `1.5Gi`. Equal numbers in the same format have the same form, and
+  /// `parse` reads it as the same number.
   std::string canonical() const;
 
   Format format() const { return format_; }

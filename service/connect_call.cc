@@ -2,6 +2,7 @@
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <charconv>
@@ -16,13 +17,31 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t kLeastCompressed = 1024;
+// Messages up to this size are not counted.
+constexpr std::size_t kSmallMessage = 4 * 1024;
+// A message of many small parts takes up to this many times its own size when it is parsed: in JSON
+// a map entry is some ten bytes, in memory two strings, their nodes and the parser's notes.
+constexpr std::size_t kParsedSize = 32;
 constexpr std::size_t kMostTimeoutDigits = 10;
 constexpr std::size_t kLongestReason = 4096;
 constexpr std::size_t kLongestIdempotencyKey = 128;
 constexpr std::size_t kLongestActor = 200;
 constexpr std::size_t kLongestWarning = 1024;
+// What takes this much leaves nothing behind when it is done.
+constexpr std::size_t kTrimmed = 8 * 1024 * 1024;
 
 ConnectError invalid(const std::string& message) { return {Code::kInvalidArgument, message}; }
+
+ConnectError short_of_memory(AnswerNotes* notes) {
+  notes->headers.emplace_back("Retry-After", "1");
+  return {Code::kResourceExhausted,
+          "the server has no memory left for a request of this size; try again soon"};
+}
+
+bool is_too_large(const std::variant<std::string, GzipError>& result) {
+  const GzipError* const error = std::get_if<GzipError>(&result);
+  return error != nullptr && *error == GzipError::kTooLarge;
+}
 
 bool is_digits(std::string_view text) {
   return !text.empty() &&
@@ -156,12 +175,60 @@ bool is_gzip(std::string_view encoding) {
                                                "\": supported encodings are gzip, identity");
 }
 
-std::string inflate_message(std::string_view bytes, std::size_t limit) {
-  if (bytes.empty()) return "";
-  auto result = gunzip(bytes, limit);
-  if (std::string* const text = std::get_if<std::string>(&result)) return std::move(*text);
-  if (std::get<GzipError>(result) == GzipError::kTooLarge) throw too_large(limit);
-  throw invalid("the body is not valid gzip");
+MessageBytes::MessageBytes(std::string_view bytes, bool gzip, const RequestContext& context,
+                           const RouterOptions& options)
+    : bytes_(bytes) {
+  const std::size_t limit = options.max_message_bytes;
+  if (!gzip || bytes.empty()) {
+    if (bytes.size() > limit) throw too_large(limit);
+    take_memory(bytes.size(), context, options);
+    return;
+  }
+  // How large it becomes is not known before; most are small.
+  auto result = gunzip(bytes, std::min(limit, kSmallMessage));
+  if (is_too_large(result) && limit > kSmallMessage) {
+    take_memory(limit, context, options);
+    result = gunzip(bytes, limit);
+  }
+  if (is_too_large(result)) throw too_large(limit);
+  if (std::holds_alternative<GzipError>(result)) throw invalid("the body is not valid gzip");
+  inflated_ = std::get<std::string>(std::move(result));
+  bytes_ = inflated_;
+  memory_.shrink(bytes_.size() * kParsedSize);
+}
+
+void MessageBytes::take_memory(std::size_t size, const RequestContext& context,
+                               const RouterOptions& options) {
+  MemoryBudget* const budget = context.http->memory;
+  if (budget == nullptr || size <= kSmallMessage) return;
+  const auto patience = context.http->received + options.request_time;
+  auto share = budget->wait_for(size * kParsedSize, std::min(context.deadline, patience));
+  if (!share) throw short_of_memory(context.notes);
+  memory_ = std::move(*share);
+  trim_ = memory_.bytes() >= kTrimmed;
+}
+
+MessageBytes::~MessageBytes() {
+  if (!trim_) return;
+  inflated_ = {};
+  // Freed, it still counts as ours: small pieces all over the heaps of many threads.
+  malloc_trim(0);
+}
+
+void MessageBytes::parsed(std::size_t memory) {
+  // Twice, for what a handler makes of it: a map is built when it is first looked into.
+  memory_.shrink(2 * (memory + bytes_.size()));
+}
+
+void check_body_is_here(const HttpRequest& request, std::size_t limit, AnswerNotes* notes) {
+  switch (request.missing) {
+    case HttpRequest::Missing::kNothing:
+      return;
+    case HttpRequest::Missing::kTooLarge:
+      throw too_large(limit);
+    case HttpRequest::Missing::kNoMemory:
+      throw short_of_memory(notes);
+  }
 }
 
 bool accepts_gzip(std::string_view list) {

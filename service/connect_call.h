@@ -59,8 +59,32 @@ std::string encode_message(Codec codec, const google::protobuf::Message& message
 /// throws `unimplemented` for others.
 bool is_gzip(std::string_view encoding);
 
-/// Inflates under the limit.
-std::string inflate_message(std::string_view bytes, std::size_t limit);
+/// The bytes of a request's message, inflated, and the memory that the server's budget gives for
+/// them and for what is parsed from them.
+class MessageBytes {
+ public:
+  /// Inflates `bytes` when they are gzip. Waits for memory, but not beyond the deadline of the
+  /// context. `bytes` must outlive this. Throws when they are too large or damaged, or when there
+  /// is no memory.
+  MessageBytes(std::string_view bytes, bool gzip, const RequestContext& context,
+               const RouterOptions& options);
+  /// After what was parsed is gone.
+  ~MessageBytes();
+  MessageBytes(const MessageBytes&) = delete;
+  MessageBytes& operator=(const MessageBytes&) = delete;
+
+  std::string_view get() const { return bytes_; }
+  /// Gives memory back: parsing has taken this much.
+  void parsed(std::size_t memory);
+
+ private:
+  void take_memory(std::size_t size, const RequestContext& context, const RouterOptions& options);
+
+  MemoryBudget::Share memory_;  // first: given back last
+  std::string inflated_;
+  std::string_view bytes_;
+  bool trim_ = false;
+};
 
 /// Whether gzip is among the codings of an Accept-Encoding list.
 bool accepts_gzip(std::string_view list);
@@ -102,6 +126,9 @@ void answer_error_as(const std::optional<Wire>& wire, const ConnectError& error,
 
 /// The error for a body over the limit.
 ConnectError too_large(std::size_t limit);
+
+/// Throws when the body was not taken in.
+void check_body_is_here(const HttpRequest& request, std::size_t limit, AnswerNotes* notes);
 
 /// A value for the `Warning` header, from `notes.warnings`; "" when there is none.
 std::string warning_header(const AnswerNotes& notes);

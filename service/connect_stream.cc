@@ -1,3 +1,5 @@
+#include <google/protobuf/arena.h>
+
 #include <memory>
 
 #include "schema/base64.h"
@@ -149,34 +151,35 @@ class EnvelopedAnswer : public StreamSink {
   RequestContext::Clock::time_point deadline_ = RequestContext::Clock::time_point::max();
 };
 
-// The one message of the request, still encoded, decompressed.
-std::string read_message(const Wire& wire, const HttpRequest& request, std::size_t limit) {
-  if (request.body_too_large) throw too_large(limit);
-  const bool gzip =
-      is_gzip(request.head.field(header_for(wire, "Connect-Content-Encoding", "Grpc-Encoding")));
-  std::string decoded;
-  std::string_view bytes = request.body;
+// The one envelope of the request. `text` keeps what it points to, where the body is base64.
+Envelope read_envelope(const Wire& wire, std::string_view body, std::string* text) {
   if (wire.text) {
-    auto binary = decode_grpc_web_text(bytes);
+    auto binary = decode_grpc_web_text(body);
     if (!binary) throw ConnectError(Code::kInvalidArgument, "the body is not base64");
-    decoded = std::move(*binary);
-    bytes = decoded;
+    *text = std::move(*binary);
+    body = *text;
   }
-  if (bytes.empty())
+  if (body.empty())
     throw ConnectError(Code::kUnimplemented, "the request has no message; it must have one");
-  const auto envelope = take_envelope(&bytes);
+  const auto envelope = take_envelope(&body);
   if (!envelope || (envelope->flags & ~kCompressedFlag) != 0) {
     throw ConnectError(Code::kInvalidArgument, "the body is not an enveloped message");
   }
-  if (!bytes.empty()) {
+  if (!body.empty()) {
     throw ConnectError(Code::kUnimplemented, "the request has more than one message");
   }
-  if (envelope->data.size() > limit) throw too_large(limit);
-  if ((envelope->flags & kCompressedFlag) == 0) return std::string(envelope->data);
+  return *envelope;
+}
+
+// Whether the message is gzip.
+bool is_compressed(const Wire& wire, const HttpRequest& request, const Envelope& envelope) {
+  const bool gzip =
+      is_gzip(request.head.field(header_for(wire, "Connect-Content-Encoding", "Grpc-Encoding")));
+  if ((envelope.flags & kCompressedFlag) == 0) return false;
   if (!gzip) {
     throw ConnectError(Code::kInternal, "the message is compressed, but no header says how");
   }
-  return inflate_message(envelope->data, limit);
+  return true;
 }
 
 void call(const RpcMethod& method, const RouterOptions& options, const Wire& wire,
@@ -187,9 +190,14 @@ void call(const RpcMethod& method, const RouterOptions& options, const Wire& wir
                                : parse_grpc_timeout(request.head.find("Grpc-Timeout"));
   const RequestContext context = make_context(request, method, options, timeout, out.notes());
   response.record.actor = context.actor;
-  const std::string bytes = read_message(wire, request, options.max_message_bytes);
-  const std::unique_ptr<google::protobuf::Message> message(method.request->New());
-  decode_message(wire.codec, bytes, message.get(), out.notes());
+  check_body_is_here(request, options.max_message_bytes, out.notes());
+  std::string text;
+  const Envelope envelope = read_envelope(wire, request.body, &text);
+  MessageBytes bytes(envelope.data, is_compressed(wire, request, envelope), context, options);
+  google::protobuf::Arena arena;
+  google::protobuf::Message* const message = method.request->New(&arena);
+  decode_message(wire.codec, bytes.get(), message, out.notes());
+  bytes.parsed(arena.SpaceAllocated());
   context.check_deadline();
   if (method.unary) {
     method.unary(context, *message, [&](const google::protobuf::Message& answer) {

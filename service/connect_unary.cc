@@ -1,6 +1,7 @@
 #include <google/protobuf/arena.h>
 
 #include <array>
+#include <optional>
 
 #include "schema/base64.h"
 #include "service/connect_call.h"
@@ -43,15 +44,8 @@ void call_unary(const RpcMethod& method, const RouterOptions& options, const Una
   const auto timeout = parse_connect_timeout(request.head.find("Connect-Timeout-Ms"));
   const RequestContext context = make_context(request, method, options, timeout, notes);
   response.record.actor = context.actor;
-  if (request.body_too_large) throw too_large(options.max_message_bytes);
-
-  std::string inflated;
-  std::string_view bytes = input.bytes;
-  if (is_gzip(input.encoding)) {
-    inflated = inflate_message(bytes, options.max_message_bytes);
-    bytes = inflated;
-  }
-  if (bytes.size() > options.max_message_bytes) throw too_large(options.max_message_bytes);
+  check_body_is_here(request, options.max_message_bytes, notes);
+  MessageBytes bytes(input.bytes, is_gzip(input.encoding), context, options);
   // A request is many small messages: together on an arena, whose first block serves most of them.
   std::array<char, kArenaBlock> block;
   google::protobuf::ArenaOptions arena_options;
@@ -59,7 +53,8 @@ void call_unary(const RpcMethod& method, const RouterOptions& options, const Una
   arena_options.initial_block_size = block.size();
   google::protobuf::Arena arena(arena_options);
   google::protobuf::Message* const message = method.request->New(&arena);
-  decode_message(input.codec, bytes, message, notes);
+  decode_message(input.codec, bytes.get(), message, notes);
+  bytes.parsed(arena.SpaceAllocated());
   context.check_deadline();
   const bool compress = accepts_gzip(request.head.field("Accept-Encoding"));
   method.unary(context, *message, [&](const google::protobuf::Message& answer) {
@@ -72,12 +67,21 @@ void call_unary(const RpcMethod& method, const RouterOptions& options, const Una
 
 // The parameters of a GET (the Connect protocol's "Unary-Get-Request"), decoded.
 struct GetQuery {
-  std::string message;
-  std::string encoding;
-  std::string compression;
-  std::string connect;
-  std::string base64;
-  bool has_message = false;
+  std::optional<std::string> message;
+  std::optional<std::string> encoding;
+  std::optional<std::string> compression;
+  std::optional<std::string> connect;
+  std::optional<std::string> base64;
+
+  // Null for names that mean nothing here.
+  std::optional<std::string>* find(std::string_view name) {
+    if (name == "message") return &message;
+    if (name == "encoding") return &encoding;
+    if (name == "compression") return &compression;
+    if (name == "connect") return &connect;
+    if (name == "base64") return &base64;
+    return nullptr;
+  }
 };
 
 ConnectError bad_query(const std::string& rule) {
@@ -95,38 +99,34 @@ GetQuery parse_query(std::string_view query) {
     auto value = decode_query_part(pair.substr(std::min(equals + 1, pair.size())));
     if (!name || !value)
       throw bad_query("a percent sign must be followed by two hexadecimal digits");
-    if (*name == "message") {
-      out.has_message = true;
-      out.message = std::move(*value);
-    } else if (*name == "encoding") {
-      out.encoding = std::move(*value);
-    } else if (*name == "compression") {
-      out.compression = std::move(*value);
-    } else if (*name == "connect") {
-      out.connect = std::move(*value);
-    } else if (*name == "base64") {
-      out.base64 = std::move(*value);
-    }
+    std::optional<std::string>* const parameter = out.find(*name);
+    if (parameter == nullptr) continue;
+    // Two readers could take different ones.
+    if (*parameter) throw bad_query(*name + " is given twice");
+    *parameter = std::move(*value);
   }
   return out;
 }
 
 // Checks the query and leaves the message's bytes in `query->message`.
 UnaryInput read_query(GetQuery* query) {
-  if (!query->connect.empty() && query->connect != "v1") throw bad_query("connect must be v1");
+  if (!query->connect.value_or("").empty() && query->connect != "v1") {
+    throw bad_query("connect must be v1");
+  }
   if (query->encoding != "proto" && query->encoding != "json") {
     throw bad_query("encoding must be proto or json");
   }
-  if (!query->has_message) throw bad_query("message is missing");
+  if (!query->message) throw bad_query("message is missing");
   if (query->base64 == "1") {
-    auto bytes = decode_base64(query->message);
+    auto bytes = decode_base64(*query->message);
     if (!bytes) throw bad_query("message must be base64");
     query->message = std::move(*bytes);
-  } else if (!query->base64.empty() && query->base64 != "0") {
+  } else if (!query->base64.value_or("").empty() && query->base64 != "0") {
     throw bad_query("base64 must be 1");
   }
   const Codec codec = query->encoding == "json" ? Codec::kJson : Codec::kProto;
-  return {codec, query->message, query->compression};
+  return {codec, *query->message,
+          query->compression ? std::string_view(*query->compression) : std::string_view()};
 }
 
 template <class Call>

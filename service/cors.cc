@@ -1,6 +1,8 @@
 #include "service/cors.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 
 namespace writ {
 namespace {
@@ -18,7 +20,38 @@ constexpr const char* kAnswerHeaders =
     "Connect-Content-Encoding, Content-Encoding, Grpc-Encoding, Grpc-Message, Grpc-Status, "
     "Grpc-Status-Details-Bin, Retry-After, Warning, X-Request-Id, *";
 
+// A name or an IPv4 address, or an IPv6 address in brackets.
+bool is_origin_host(std::string_view host) {
+  const bool v6 = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  if (v6) host = host.substr(1, host.size() - 2);
+  const std::string_view others = v6 ? ":." : "-._";
+  return !host.empty() && std::all_of(host.begin(), host.end(), [&](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= (v6 ? 'f' : 'z')) ||
+           others.find(c) != others.npos;
+  });
+}
+
+// As a browser writes it: 1 to 65535 without zeros in front, and not the scheme's own.
+bool is_origin_port(std::string_view port, std::string_view own) {
+  std::uint16_t number = 0;
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  return error == std::errc() && end == port.data() + port.size() && port.front() != '0' &&
+         port != own;
+}
+
 }  // namespace
+
+bool is_origin(std::string_view text) {
+  const bool secure = text.starts_with("https://");
+  if (!secure && !text.starts_with("http://")) return false;
+  const std::string_view authority = text.substr(text.find("//") + 2);
+  const std::size_t bracket = std::min(authority.find(']'), authority.size());
+  const std::size_t colon =
+      std::min(authority.find(':', bracket == authority.size() ? 0 : bracket), authority.size());
+  if (!is_origin_host(authority.substr(0, colon))) return false;
+  return colon == authority.size() ||
+         is_origin_port(authority.substr(colon + 1), secure ? "443" : "80");
+}
 
 bool is_allowed_origin(const std::vector<std::string>& allowed, std::string_view origin) {
   return std::any_of(allowed.begin(), allowed.end(),

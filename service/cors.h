@@ -10,6 +10,10 @@ namespace writ {
 
 // Cross-origin requests of web pages (the Fetch standard's CORS protocol).
 
+/// Whether a browser would send this text as an origin: `http://host`, `https://host:port`, in
+/// lower case, without the port that the scheme has anyway, a path, or a slash at the end.
+bool is_origin(std::string_view text);
+
 /// Whether a page of this origin may call.
 bool is_allowed_origin(const std::vector<std::string>& allowed, std::string_view origin);
 

@@ -3,13 +3,19 @@
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
+#include <algorithm>
+
+#include "service/connect_call.h"
+
 namespace writ {
 namespace {
 
 using Json = rapidjson::Writer<rapidjson::StringBuffer>;
 
-constexpr std::chrono::seconds kPatience{
-    5};  // for a connection; a probe's own time-out is seldom longer
+// A probe's own time-out is seldom longer.
+constexpr std::chrono::seconds kPatience{3};
+// A batch takes milliseconds.
+constexpr std::chrono::seconds kWriterPatience{5};
 
 void answer(HttpResponse& response, int status, const rapidjson::StringBuffer& body) {
   response.status = status;
@@ -27,24 +33,19 @@ Readiness check(const HealthSources& sources) {
   const SequencerStatus sequencer = sources.sequencer.status();
   if (sources.stopping) return {"the service is stopping", sequencer.head};
   if (!sequencer.refuses.empty()) return {sequencer.refuses, sequencer.head};
-  try {
-    return sources.pool.read(std::chrono::steady_clock::now() + kPatience,
-                             [](Connection& connection) -> Readiness {
-                               const auto rows = connection.exec("SELECT position FROM log_head");
-                               if (rows.size() != 1) return {"the log has no head", {}};
-                               return {"", {rows[0][0].as<std::int64_t>()}};
-                             });
-  } catch (const StorageUnavailable&) {
-    return {"the database is unavailable", sequencer.head};
-  } catch (const DeadlineExceeded&) {
-    return {"no database connection is free", sequencer.head};
-  } catch (const StorageError&) {
-    return {"the database refuses to show the log", sequencer.head};
+  DatabaseProbe::Finding found = sources.probe.ask(kPatience);
+  const Position head = found.trouble.empty() ? found.head : std::max(found.head, sequencer.head);
+  if (found.trouble.empty() && sequencer.struggling > kWriterPatience) {
+    const auto time = std::chrono::duration_cast<std::chrono::seconds>(sequencer.struggling);
+    return {"no change has got into the log for " + std::to_string(time.count()) +
+                " s although some are waiting",
+            head};
   }
+  return {std::move(found.trouble), head};
 }
 
-void ready(const HealthSources& sources, HttpResponse& response) {
-  const Readiness readiness = check(sources);
+void answer_ready(const Readiness& readiness, const std::vector<std::string>& warnings,
+                  HttpResponse& response) {
   const std::string& why = readiness.why_not;
   rapidjson::StringBuffer buffer;
   Json json(buffer);
@@ -57,25 +58,40 @@ void ready(const HealthSources& sources, HttpResponse& response) {
   }
   json.Key("headPosition");
   json.String(std::to_string(readiness.head.value).c_str());
-  if (!sources.warnings.empty()) {
+  if (!warnings.empty()) {
     json.Key("warnings");
     json.StartArray();
-    for (const std::string& warning : sources.warnings) json.String(warning.c_str());
+    for (const std::string& warning : warnings) json.String(warning.c_str());
     json.EndArray();
   }
   json.EndObject();
   answer(response, why.empty() ? 200 : 503, buffer);
 }
 
+void answer_alive(HttpResponse& response) {
+  response.content_type = "text/plain; charset=utf-8";
+  response.body = "ok\n";
+}
+
 }  // namespace
 
+void answer_while_starting(const HttpRequest& request, HttpResponse& response) {
+  constexpr const char* kStarting = "the service is starting";
+  response.record.code = "ok";
+  if (request.head.path == "/healthz") return answer_alive(response);
+  response.set_header("Retry-After", "1");
+  response.record.code = code_name(Code::kUnavailable);
+  if (request.head.path == "/readyz") return answer_ready({kStarting, {}}, {}, response);
+  answer_error_as(parse_wire(request.head.field("Content-Type")),
+                  ConnectError(Code::kUnavailable, kStarting), response);
+}
+
 void register_health(Router& router, const HealthSources& sources) {
-  router.get("/healthz", [](const HttpRequest&, HttpResponse& response) {
-    response.content_type = "text/plain; charset=utf-8";
-    response.body = "ok\n";
+  router.get("/healthz",
+             [](const HttpRequest&, HttpResponse& response) { answer_alive(response); });
+  router.get("/readyz", [&sources](const HttpRequest&, HttpResponse& response) {
+    answer_ready(check(sources), sources.warnings, response);
   });
-  router.get("/readyz",
-             [&sources](const HttpRequest&, HttpResponse& response) { ready(sources, response); });
   router.get("/version", [&sources](const HttpRequest&, HttpResponse& response) {
     rapidjson::StringBuffer buffer;
     Json json(buffer);

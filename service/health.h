@@ -4,15 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "events/connection_pool.h"
 #include "events/sequencer.h"
 #include "service/connect.h"
+#include "service/database_probe.h"
 
 namespace writ {
 
 /// What the health routes speak of.
 struct HealthSources {
-  ConnectionPool& pool;
+  DatabaseProbe& probe;
   const Sequencer& sequencer;
   std::string version;  ///< Of the program.
   std::vector<std::string>
@@ -21,8 +21,12 @@ struct HealthSources {
 };
 
 /// Registers `GET /healthz` (the process lives), `/readyz` (the database answers, the head is known
-/// and may be written, the service is not stopping) and `/version`. `sources` must outlive the
-/// router.
+/// and may be written, no change has been stuck on its way into the log for long, the service is
+/// not stopping) and `/version`. `sources` must outlive the router.
 void register_health(Router& router, const HealthSources& sources);
+
+/// Answers everything while there is no router yet: the process lives, is not ready, and says
+/// `unavailable`.
+void answer_while_starting(const HttpRequest& request, HttpResponse& response);
 
 }  // namespace writ

@@ -4,11 +4,10 @@
 #include <array>
 #include <charconv>
 #include <cstring>
-#include <ctime>
 #include <exception>
 
 #include "service/http_body.h"
-#include "service/json_text.h"
+#include "service/http_error.h"
 #include "service/request_id.h"
 
 namespace writ {
@@ -21,52 +20,10 @@ constexpr std::size_t kFirstCapacity = 4 * 1024;
 constexpr std::size_t kLeastRead = 1024;
 constexpr std::size_t kChunkedRead = 4 * 1024;
 constexpr std::size_t kKeptCapacity = 32 * 1024;  // what an idle connection may hold on to
+// A client that moves at least this many bytes a second is not late, however large its body or its
+// answer is.
+constexpr std::int64_t kSlowestPace = 64 * 1024;
 constexpr milliseconds kLinger{2'000};
-
-std::string_view code_for(int status) {
-  switch (status) {
-    case 408:
-      return "deadline_exceeded";
-    case 413:
-    case 414:
-    case 431:
-      return "resource_exhausted";
-    case 417:
-    case 501:
-    case 505:
-      return "unimplemented";
-    case 500:
-      return "internal";
-    case 503:
-      return "unavailable";
-    default:
-      return "invalid_argument";
-  }
-}
-
-void fill_error(int status, std::string_view message, HttpResponse& response) {
-  response.status = status;
-  response.content_type = "application/json";
-  response.body = error_json(code_for(status), message);
-  response.record.code = code_for(status);
-}
-
-// RFC 9110 section 6.6.1. Made once a second.
-const std::string& date_header() {
-  thread_local std::time_t made = 0;
-  thread_local std::string text;
-  const std::time_t now = std::time(nullptr);
-  if (now != made) {
-    std::tm utc{};
-    gmtime_r(&now, &utc);
-    std::array<char, 32> buffer{};
-    const std::size_t size =
-        std::strftime(buffer.data(), buffer.size(), "%a, %d %b %Y %H:%M:%S GMT", &utc);
-    text.assign(buffer.data(), size);
-    made = now;
-  }
-  return text;
-}
 
 void forget(HttpResponse& response) {
   RequestRecord record = std::move(response.record);
@@ -88,7 +45,36 @@ HttpConnection::HttpConnection(int fd, std::string peer, ConnectionEnvironment& 
 
 void HttpConnection::evict() {
   evicted_.store(true);
-  socket_.shut_reading();
+  if (phase_.load() == Phase::kSending) {
+    socket_.shut_both();
+  } else {
+    socket_.shut_reading();
+  }
+}
+
+bool HttpConnection::late(Deadline now) const {
+  switch (phase_.load()) {
+    case Phase::kIdle:
+    case Phase::kBusy:
+      return false;
+    case Phase::kReadingHead:
+    case Phase::kReadingBody:
+    case Phase::kSending:
+      break;
+  }
+  return waiting_since() + environment_.options.late_time < now;
+}
+
+void HttpConnection::begin_wait(Phase phase) {
+  since_.store(steady_clock::now().time_since_epoch().count());
+  phase_.store(phase);
+}
+
+// Each byte excuses some of the wait, so that only who falls behind the slowest pace becomes late.
+void HttpConnection::excuse(std::size_t bytes) {
+  const auto excused =
+      std::chrono::nanoseconds(1'000'000'000 / kSlowestPace * static_cast<std::int64_t>(bytes));
+  since_.store(std::min(steady_clock::now(), waiting_since() + excused).time_since_epoch().count());
 }
 
 void HttpConnection::serve() {
@@ -98,7 +84,8 @@ void HttpConnection::serve() {
     if (outcome == Outcome::kNextRequest) tidy();
   }
   if (outcome == Outcome::kCloseGently) {
-    phase_.store(Phase::kIdle);
+    drop_body();
+    begin_wait(Phase::kIdle);
     socket_.linger(steady_clock::now() + (environment_.stopping ? kLinger / 10 : kLinger));
   }
 }
@@ -118,14 +105,17 @@ HttpConnection::Outcome HttpConnection::serve_request() {
   }
   phase_.store(Phase::kBusy);
   request_.body = {};
-  request_.body_too_large = false;
+  request_.missing = HttpRequest::Missing::kNothing;
+  request_.memory = &environment_.memory;
   request_.peer = peer_;
   request_.received = steady_clock::now();
   const auto bad = parse_request_head(unread().substr(0, head_size_), environment_.options.limits,
                                       &request_.head);
   if (bad) return refuse(*bad, "-");
   request_.request_id = request_id_for(request_.head.field("X-Request-Id"));
-  switch (read_body()) {
+  const Arrival arrival = read_body();
+  phase_.store(Phase::kBusy);
+  switch (arrival) {
     case Arrival::kGone:
       return Outcome::kClose;
     case Arrival::kLate:
@@ -134,8 +124,12 @@ HttpConnection::Outcome HttpConnection::serve_request() {
     case Arrival::kMalformed:
       return refuse({400, "malformed chunked body"}, std::string(request_.head.method));
     case Arrival::kTooLarge:
-      request_.body_too_large = true;
-      request_.body = {};
+      request_.missing = HttpRequest::Missing::kTooLarge;
+      break;
+    case Arrival::kNoMemory:
+      request_.missing = HttpRequest::Missing::kNoMemory;
+      drop_body();
+      environment_.short_of_memory();
       break;
     case Arrival::kWhole:
       break;
@@ -158,10 +152,8 @@ HttpConnection::Arrival HttpConnection::read_head(HttpRefusal* refusal) {
       if (result.size > 0) return Arrival::kWhole;
     }
     if (deadline == Deadline{} && !unread().empty()) {
-      const Deadline now = steady_clock::now();
-      since_.store(now.time_since_epoch().count());
-      phase_.store(Phase::kReadingHead);
-      deadline = now + environment_.options.head_time;
+      begin_wait(Phase::kReadingHead);
+      deadline = waiting_since() + environment_.options.head_time;
     }
     grow(kLeastRead);
     char* const to = input_.get() + end_;
@@ -194,12 +186,18 @@ HttpConnection::Arrival HttpConnection::read_sized_body(std::size_t size, Deadli
   }
   if (!invite_body(have.size())) return Arrival::kGone;
   body_.assign(have);
+  begin_wait(Phase::kReadingBody);
   std::size_t filled = have.size();
   while (filled < size) {
-    // Doubles, so that a client gets memory only for what it really sends.
-    if (filled == body_.size()) body_.resize(std::min(size, std::max(filled * 2, kFirstCapacity)));
+    if (filled == body_.size()) {
+      // Doubles, so that a client gets memory only for what it really sends.
+      const std::size_t room = std::min(size, std::max(filled * 2, kFirstCapacity));
+      if (!make_body_room(room)) return Arrival::kNoMemory;
+      body_.resize(room);
+    }
     const auto received = socket_.receive(body_.data() + filled, body_.size() - filled, deadline);
     filled += received.size;
+    excuse(received.size);
     if (received.status == Socket::Status::kTimeout) return Arrival::kLate;
     if (received.status == Socket::Status::kClosed) return Arrival::kGone;
   }
@@ -216,8 +214,10 @@ HttpConnection::Arrival HttpConnection::read_chunked_body(Deadline deadline) {
   }
   ChunkedDecoder decoder(environment_.options.limits.body_bytes);
   body_.clear();
+  begin_wait(Phase::kReadingBody);
   while (true) {
     std::size_t consumed = 0;
+    if (!make_body_room(body_.size() + after_head().size())) return Arrival::kNoMemory;
     switch (decoder.feed(after_head(), &consumed, &body_)) {
       case ChunkedDecoder::Status::kDone:
         used_ = head_size_ + consumed;
@@ -233,9 +233,28 @@ HttpConnection::Arrival HttpConnection::read_chunked_body(Deadline deadline) {
     end_ = begin_ + head_size_;
     const auto received = socket_.receive(input_.get() + end_, capacity_ - end_, deadline);
     end_ += received.size;
+    excuse(received.size);
     if (received.status == Socket::Status::kTimeout) return Arrival::kLate;
     if (received.status == Socket::Status::kClosed) return Arrival::kGone;
   }
+}
+
+// False when the server has no memory for a body of this size.
+bool HttpConnection::make_body_room(std::size_t size) {
+  if (size <= body_.capacity()) return true;
+  // What the string will take, while the old bytes are still there.
+  const std::size_t room = std::max(size, 2 * body_.capacity());
+  const bool counts = room > kKeptCapacity;
+  if (counts && !environment_.memory.grow(body_memory_, body_.capacity() + room)) return false;
+  body_.reserve(size);
+  body_memory_.shrink(body_.capacity());
+  return true;
+}
+
+void HttpConnection::drop_body() {
+  request_.body = {};
+  body_ = {};
+  body_memory_.shrink(0);
 }
 
 // A client that waits for permission gets it, unless it did not wait.
@@ -263,20 +282,21 @@ HttpConnection::Outcome HttpConnection::answer() {
   end_stream();
   log(response);
   if (broken_) return Outcome::kClose;
-  if (request_.body_too_large) return Outcome::kCloseGently;
+  if (request_.missing != HttpRequest::Missing::kNothing) return Outcome::kCloseGently;
   return close ? Outcome::kClose : Outcome::kNextRequest;
 }
 
 AnswerForm HttpConnection::answer_form() const {
   AnswerForm form;
   form.head_only = request_.head.method == "HEAD";
-  form.close = !request_.head.keep_alive || request_.body_too_large || must_end();
+  form.close =
+      !request_.head.keep_alive || request_.missing != HttpRequest::Missing::kNothing || must_end();
   return form;
 }
 
 // What every answer has.
 void HttpConnection::add_headers(const AnswerForm& form, HttpResponse& response) const {
-  response.set_header("Date", date_header());
+  response.set_header("Date", date_text());
   response.set_header("X-Request-Id", request_.request_id);
   if (request_.head.http_1_0 && !form.close) response.set_header("Connection", "keep-alive");
 }
@@ -304,7 +324,17 @@ void HttpConnection::fail(HttpResponse& response, const std::string& what) {
 bool HttpConnection::send_output() {
   if (!broken_) {
     const Deadline deadline = steady_clock::now() + environment_.options.write_time;
-    broken_ = socket_.send(output_, deadline) != Socket::Status::kOk;
+    const auto before_wait = [this](std::size_t bytes) {
+      if (phase_.load() == Phase::kSending) {
+        excuse(bytes);
+      } else {
+        begin_wait(Phase::kSending);
+      }
+    };
+    broken_ = socket_.send(output_, deadline, before_wait) != Socket::Status::kOk;
+    phase_.store(Phase::kBusy);
+    // Nobody will take the rest; the system shall not keep it.
+    if (broken_) socket_.reset_on_close();
     sent_ += output_.size();
   }
   output_.clear();
@@ -397,11 +427,11 @@ void HttpConnection::tidy() {
     input_.reset(new char[kFirstCapacity]);
     capacity_ = kFirstCapacity;
   }
-  if (body_.capacity() > kKeptCapacity) body_ = {};
+  if (body_.capacity() > kKeptCapacity) drop_body();
   if (output_.capacity() > kKeptCapacity) output_ = {};
   if (!seasoned_) socket_.set_patience(environment_.options.idle_time);
   seasoned_ = true;
-  since_.store(steady_clock::now().time_since_epoch().count());
+  begin_wait(Phase::kIdle);
 }
 
 // Makes room for more bytes after end_, at first by moving what is there to the front.

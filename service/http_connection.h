@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,11 +21,18 @@ struct ConnectionEnvironment {
   ConnectionEnvironment(HttpServerOptions server_options, HttpHandler request_handler)
       : options(std::move(server_options)),
         handler(std::move(request_handler)),
-        formatter(std::chrono::duration_cast<std::chrono::seconds>(options.idle_time)) {}
+        formatter(std::chrono::duration_cast<std::chrono::seconds>(options.idle_time)),
+        memory(std::max(options.body_memory, kLeastBodies * options.limits.body_bytes)) {}
+
+  /// Receiving one takes up to three times its size, of half of the budget.
+  static constexpr std::size_t kLeastBodies = 8;
 
   const HttpServerOptions options;
   const HttpHandler handler;
   const HttpFormatter formatter;
+  MemoryBudget memory;
+  /// Called when a body was refused for want of memory, from its connection's thread.
+  std::function<void()> short_of_memory;
   std::atomic<bool> stopping{false};
   std::atomic<std::size_t> streams{0};
 };
@@ -33,17 +42,21 @@ struct ConnectionEnvironment {
 class HttpConnection : private StreamGate, private StreamWriter {
  public:
   /// What the thread is doing; other threads only look.
-  enum class Phase { kIdle, kReadingHead, kBusy };
+  enum class Phase { kIdle, kReadingHead, kReadingBody, kBusy, kSending };
 
   HttpConnection(int fd, std::string peer, ConnectionEnvironment& environment);
 
   /// Returns when the connection has to be closed.
   void serve();
 
-  /// Any thread: the phase, and when the wait for the request at hand began.
+  /// Any thread: the phase, and since when the client has kept us waiting; what it sends or takes
+  /// meanwhile moves that towards now. Means nothing while busy.
   Phase phase() const { return phase_.load(); }
   Deadline waiting_since() const { return Deadline(Deadline::duration(since_.load())); }
-  /// Any thread: no further request will be read; the one at hand is still answered.
+  /// Any thread: whether the client is so slow that it may be closed to let another in.
+  bool late(Deadline now) const;
+  /// Any thread: no further request will be read. The one at hand is still answered when it has
+  /// arrived; an answer that waits to be taken is cut off.
   void evict();
   bool evicted() const { return evicted_.load(); }
   /// Any thread: cuts the connection off, whatever it is doing.
@@ -51,7 +64,7 @@ class HttpConnection : private StreamGate, private StreamWriter {
 
  private:
   enum class Outcome { kNextRequest, kClose, kCloseGently };
-  enum class Arrival { kWhole, kGone, kLate, kMalformed, kTooLarge };
+  enum class Arrival { kWhole, kGone, kLate, kMalformed, kTooLarge, kNoMemory };
 
   Outcome serve_request();
   Arrival read_head(HttpRefusal* refusal);
@@ -70,6 +83,10 @@ class HttpConnection : private StreamGate, private StreamWriter {
   void tidy();
   bool must_end() const { return environment_.stopping.load() || evicted_.load(); }
   bool invite_body(std::size_t have);
+  bool make_body_room(std::size_t size);
+  void drop_body();
+  void begin_wait(Phase phase);
+  void excuse(std::size_t bytes);
   void grow(std::size_t free_bytes);
 
   bool reserve() override;
@@ -96,6 +113,7 @@ class HttpConnection : private StreamGate, private StreamWriter {
   std::size_t used_ = 0;  // of input_, from begin_, by the request at hand
   HttpRequest request_;
   std::string body_;  // a body that did not arrive together with its head
+  MemoryBudget::Share body_memory_;
   std::string output_;
   enum class Stream { kNone, kReserved, kOpen } stream_ = Stream::kNone;
   std::size_t sent_ = 0;   // bytes of the answer at hand

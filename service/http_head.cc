@@ -259,7 +259,7 @@ HeadScanner::Result HeadScanner::scan(std::string_view buffer) {
     if (first_line && end > limits_->request_line_bytes + 1) {  // one for the CR
       return {0, HttpRefusal{414, "the request line is too long"}};
     }
-    if (end > limits_->head_bytes) return {0, HttpRefusal{431, "the request head is too large"}};
+    if (end >= limits_->head_bytes) return {0, HttpRefusal{431, "the request head is too large"}};
     if (newline == std::string_view::npos) {
       scanned_ = buffer.size();
       return {};

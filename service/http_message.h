@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "service/http_head.h"
+#include "service/memory_budget.h"
 
 namespace writ {
 
@@ -67,12 +68,15 @@ class StreamGate {
 /// A whole request. The views live as long as the call that was given it.
 struct HttpRequest {
   RequestHead head;
-  std::string_view body;        ///< Without its framing, still compressed if it was.
-  bool body_too_large = false;  ///< The body was over the limit and is not here; answer with that.
-  std::string request_id;       ///< `X-Request-Id`, echoed or made.
-  std::string_view peer;        ///< The other end's address without its port.
+  std::string_view body;  ///< Without its framing, still compressed if it was.
+  /// Why the body is not here; answer with that.
+  enum class Missing { kNothing, kTooLarge, kNoMemory } missing = Missing::kNothing;
+  std::string request_id;                          ///< `X-Request-Id`, echoed or made.
+  std::string_view peer;                           ///< The other end's address without its port.
   std::chrono::steady_clock::time_point received;  ///< When the head was complete.
   StreamGate* gate = nullptr;  ///< Null where streams are not possible, as in some tests.
+  /// Where to take what is made of the body; null where nobody counts.
+  MemoryBudget* memory = nullptr;
 };
 
 /// Answers one request. May throw: the client is then told a request id and nothing else.

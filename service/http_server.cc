@@ -26,8 +26,9 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr int kBacklog = 1024;
-// A connection that takes longer than this over a request's head gives way like an idle one.
-constexpr milliseconds kSlowHead{3'000};
+// Of each connection, so that the system keeps no megabytes for whoever does not read; it doubles
+// this.
+constexpr int kSendBuffer = 256 * 1024;
 // Evicted connections that are not gone yet, beyond the limit.
 constexpr std::size_t kLeaving = 64;
 constexpr milliseconds kRefusedLinger{500};
@@ -90,10 +91,13 @@ class HttpServer::Impl {
   Impl(HttpServerOptions options, HttpHandler handler)
       : environment_(std::move(options), std::move(handler)),
         address_(environment_.options.listen),
-        threads_(environment_.options.stack_bytes) {}
+        threads_(environment_.options.stack_bytes) {
+    environment_.short_of_memory = [this] { evict_late_bodies(); };
+  }
 
   void start() {
     listener_ = open_listener(address_, kBacklog);
+    setsockopt(listener_, SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
     wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     acceptor_ = std::thread([this] { accept_connections(); });
   }
@@ -111,7 +115,10 @@ class HttpServer::Impl {
 
     std::unique_lock lock(mutex_);
     for (HttpConnection* connection : connections_) {
-      if (connection->phase() != HttpConnection::Phase::kBusy) connection->evict();
+      const HttpConnection::Phase phase = connection->phase();
+      if (phase == HttpConnection::Phase::kIdle || phase == HttpConnection::Phase::kReadingHead) {
+        connection->evict();
+      }
     }
     if (!all_gone_.wait_for(lock, grace, [this] { return connections_.empty(); })) {
       for (HttpConnection* connection : connections_) connection->abort();
@@ -127,6 +134,7 @@ class HttpServer::Impl {
       state.idle += connection->phase() == HttpConnection::Phase::kIdle ? 1 : 0;
     }
     state.streams = environment_.streams.load();
+    state.body_memory = environment_.memory.used();
     return state;
   }
 
@@ -158,7 +166,7 @@ class HttpServer::Impl {
         admit(fd, peer_text(name), refused);
       } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
         const std::lock_guard lock(mutex_);
-        evict_longest_idle();
+        evict_one();
         return false;
       } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
         return true;
@@ -205,26 +213,42 @@ class HttpServer::Impl {
     std::size_t staying = 0;
     for (const HttpConnection* connection : connections_) staying += connection->evicted() ? 0 : 1;
     if (staying < limit) return connections_.size() < limit + kLeaving;
-    return connections_.size() < limit + kLeaving && evict_longest_idle();
+    return connections_.size() < limit + kLeaving && evict_one();
   }
 
-  // False when no connection is idle.
-  bool evict_longest_idle() {
+  // Closes whoever has kept us waiting for longest. One that does not take its answer goes only
+  // when there is no other, since that answer is lost. False when nobody may go.
+  bool evict_one() {
     HttpConnection* oldest = nullptr;
-    const Deadline slow = steady_clock::now() - kSlowHead;
+    bool oldest_sends = false;
+    const Deadline now = steady_clock::now();
     for (HttpConnection* connection : connections_) {
-      const HttpConnection::Phase phase = connection->phase();
-      const bool may_go =
-          phase == HttpConnection::Phase::kIdle ||
-          (phase == HttpConnection::Phase::kReadingHead && connection->waiting_since() < slow);
-      if (connection->evicted() || !may_go) continue;
-      if (oldest == nullptr || connection->waiting_since() < oldest->waiting_since())
+      const bool idle = connection->phase() == HttpConnection::Phase::kIdle;
+      if (connection->evicted() || !(idle || connection->late(now))) continue;
+      const bool sends = connection->phase() == HttpConnection::Phase::kSending;
+      if (oldest == nullptr || (oldest_sends && !sends) ||
+          (oldest_sends == sends && connection->waiting_since() < oldest->waiting_since())) {
         oldest = connection;
+        oldest_sends = sends;
+      }
     }
     if (oldest == nullptr) return false;
     oldest->evict();
     ++counts_.evicted;
     return true;
+  }
+
+  void evict_late_bodies() {
+    const std::lock_guard lock(mutex_);
+    const Deadline now = steady_clock::now();
+    for (HttpConnection* connection : connections_) {
+      if (connection->phase() != HttpConnection::Phase::kReadingBody || connection->evicted() ||
+          !connection->late(now)) {
+        continue;
+      }
+      connection->evict();
+      ++counts_.evicted;
+    }
   }
 
   ConnectionEnvironment environment_;

@@ -16,12 +16,17 @@ struct HttpServerOptions {
   ListenAddress listen;
   HttpLimits limits;
   std::size_t max_connections = 1024;
+  /// For bodies on their way in, and for what is made of them. At least eight of the largest.
+  std::size_t body_memory = 256 * 1024 * 1024;
   std::chrono::milliseconds head_time{10'000};     ///< For a request's head, from its first byte.
   std::chrono::milliseconds request_time{30'000};  ///< For a request's body.
   std::chrono::milliseconds write_time{
       30'000};  ///< For sending one answer, or one piece of a stream.
   std::chrono::milliseconds idle_time{
-      60'000};                           ///< Between requests; the first may take `head_time`.
+      60'000};  ///< Between requests; the first may take `head_time`.
+  /// While all connections are taken: who is late with a head or a body, or in taking an answer, by
+  /// more than this may be closed to let another in.
+  std::chrono::milliseconds late_time{3'000};
   std::size_t stack_bytes = 512 * 1024;  ///< Of a connection's thread; only touched pages cost.
 
   /// Called after each answer was sent, from the connection's thread; unset costs nothing.
@@ -36,8 +41,9 @@ struct HttpServerState {
   std::size_t connections = 0;    ///< Open now.
   std::size_t streams = 0;        ///< Streamed answers running now.
   std::uint64_t accepted = 0;     ///< Connections ever.
-  std::uint64_t evicted = 0;      ///< Closed while idle to let another in.
+  std::uint64_t evicted = 0;      ///< Closed while idle or late, to let another in.
   std::uint64_t turned_away = 0;  ///< Answered 503 because all were busy.
+  std::size_t body_memory = 0;    ///< Of the budget, in use.
 };
 
 /// The HTTP/1.1 front (design: service/README.md): one thread a connection, up to a limit, every

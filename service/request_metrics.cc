@@ -1,94 +1,143 @@
 #include "service/request_metrics.h"
 
+#include <prometheus/text_serializer.h>
+
 #include <algorithm>
-#include <charconv>
+#include <functional>
 #include <iterator>
+#include <limits>
+#include <memory>
+#include <tuple>
+#include <utility>
 
 namespace writ {
 namespace {
 
-double seconds_of(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double>(time).count();
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+double seconds_of(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
+
+template <typename Series>
+ClientMetric labelled(const Series& series) {
+  ClientMetric metric;
+  metric.label = {{"route", series.route}, {"code", series.code}};
+  return metric;
 }
 
-std::string number_text(double number) {
-  std::array<char, 32> text{};
-  const auto result =
-      std::to_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-  return {text.data(), result.ptr};
-}
-
-void append_head(std::string_view name, std::string_view type, std::string_view help,
-                 std::string* out) {
-  out->append("# HELP ").append(name).append(" ").append(help).append("\n");
-  out->append("# TYPE ").append(name).append(" ").append(type).append("\n");
-}
-
-void append_plain(std::string_view name, std::string_view type, std::string_view help,
-                  std::uint64_t value, std::string* out) {
-  append_head(name, type, help, out);
-  out->append(name).append(" ").append(std::to_string(value)).append("\n");
-}
-
-// Routes and codes are our own words: nothing in them needs an escape.
-std::string labels(std::string_view route, std::string_view code) {
-  std::string out = "route=\"";
-  return out.append(route).append("\",code=\"").append(code).append("\"");
+template <typename Series>
+void add_series(const Series& series, MetricFamily* counts, MetricFamily* times) {
+  ClientMetric time = labelled(series);
+  std::uint64_t below = 0;
+  for (std::size_t i = 0; i < series.buckets.size(); ++i) {
+    below += series.buckets[i].load(kRelaxed);
+    const double bound = i < RequestMetrics::kBounds.size()
+                             ? RequestMetrics::kBounds[i]
+                             : std::numeric_limits<double>::infinity();
+    time.histogram.bucket.push_back({below, bound});
+  }
+  if (below == 0) return;
+  time.histogram.sample_count = below;
+  time.histogram.sample_sum = seconds_of(series.nanoseconds.load(kRelaxed));
+  ClientMetric count = labelled(series);
+  count.counter.value = static_cast<double>(below);
+  counts->metric.push_back(std::move(count));
+  times->metric.push_back(std::move(time));
 }
 
 }  // namespace
 
-void RequestMetrics::observe(const RequestRecord& record) {
-  const auto* const bound =
-      std::lower_bound(kBounds.begin(), kBounds.end(), seconds_of(record.duration));
-  const std::lock_guard lock(mutex_);
-  auto route = routes_.find(record.route);
-  if (route == routes_.end()) route = routes_.emplace(record.route, ByCode()).first;
-  auto code = route->second.find(record.code);
-  if (code == route->second.end()) code = route->second.emplace(record.code, Series()).first;
-  Series& series = code->second;
-  ++series.count;
-  series.total += record.duration;
-  if (bound != kBounds.end()) ++series.buckets.at(std::distance(kBounds.begin(), bound));
+RequestMetrics::~RequestMetrics() {
+  for (const auto& slot : slots_) delete slot.load();
 }
 
-void RequestMetrics::write(const HttpServerState& server, std::string* out) const {
-  std::string counts;
-  std::string times;
-  append_head("writ_requests_total", "counter", "Requests answered.", &counts);
-  append_head("writ_request_seconds", "histogram", "From the request's head to the answer's end.",
-              &times);
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [route, by_code] : routes_) {
-      for (const auto& [code, series] : by_code) {
-        const std::string label = labels(route, code);
-        const std::string count = std::to_string(series.count);
-        counts.append("writ_requests_total{" + label + "} " + count + "\n");
-        std::uint64_t below = 0;
-        for (std::size_t i = 0; i < kBounds.size(); ++i) {
-          below += series.buckets.at(i);
-          times.append("writ_request_seconds_bucket{" + label + ",le=\"" +
-                       number_text(kBounds.at(i)) + "\"} " + std::to_string(below) + "\n");
+void RequestMetrics::observe(const RequestRecord& record) {
+  const std::int64_t time = record.duration.count();
+  const auto* const bound = std::lower_bound(kBounds.begin(), kBounds.end(), seconds_of(time));
+  Series& series = find(record.route, record.code);
+  series.nanoseconds.fetch_add(time, kRelaxed);
+  series.buckets[static_cast<std::size_t>(std::distance(kBounds.begin(), bound))].fetch_add(
+      1, kRelaxed);
+}
+
+RequestMetrics::Series& RequestMetrics::find(std::string_view route, std::string_view code) {
+  const std::hash<std::string_view> hash;
+  std::unique_ptr<Series> fresh;
+  for (std::size_t at = hash(route) ^ (hash(code) * 3);; ++at) {
+    std::atomic<Series*>& slot = slots_[at % slots_.size()];
+    Series* found = slot.load(std::memory_order_acquire);
+    if (found == nullptr) {
+      if (!fresh) {
+        // Counted first, so that the table always has empty slots and every search an end.
+        if (series_.fetch_add(1) >= kMostSeries) {
+          series_.fetch_sub(1);
+          return other_;
         }
-        times.append("writ_request_seconds_bucket{" + label + ",le=\"+Inf\"} " + count + "\n");
-        times.append("writ_request_seconds_sum{" + label + "} " +
-                     number_text(seconds_of(series.total)) + "\n");
-        times.append("writ_request_seconds_count{" + label + "} " + count + "\n");
+        fresh.reset(new Series{std::string(route), std::string(code), {}, {}});
       }
+      if (slot.compare_exchange_strong(found, fresh.get())) return *fresh.release();
+    }
+    if (found->route == route && found->code == code) {
+      if (fresh) series_.fetch_sub(1);  // another thread was faster
+      return *found;
     }
   }
-  out->append(counts).append(times);
-  append_plain("writ_connections", "gauge", "Open connections.", server.connections, out);
-  append_plain("writ_connections_idle", "gauge", "Connections between two requests.", server.idle,
-               out);
-  append_plain("writ_streams", "gauge", "Streamed answers running.", server.streams, out);
-  append_plain("writ_connections_accepted_total", "counter", "Connections ever.", server.accepted,
-               out);
-  append_plain("writ_connections_evicted_total", "counter",
-               "Idle connections closed to let another in.", server.evicted, out);
-  append_plain("writ_connections_turned_away_total", "counter",
-               "Connections answered 503 because all were busy.", server.turned_away, out);
+}
+
+std::vector<MetricFamily> RequestMetrics::Collect() const {
+  MetricFamily counts{"writ_requests_total", "Requests answered.", MetricType::Counter, {}};
+  MetricFamily times{"writ_request_seconds",
+                     "From the request's head to the answer's end.",
+                     MetricType::Histogram,
+                     {}};
+  std::vector<const Series*> all = {&other_};
+  for (const auto& slot : slots_) {
+    if (const Series* const series = slot.load(std::memory_order_acquire)) all.push_back(series);
+  }
+  std::sort(all.begin(), all.end(), [](const Series* a, const Series* b) {
+    return std::tie(a->route, a->code) < std::tie(b->route, b->code);
+  });
+  for (const Series* const series : all) add_series(*series, &counts, &times);
+  return {std::move(counts), std::move(times)};
+}
+
+MetricFamily single_metric(const std::string& name, const std::string& help, MetricType type,
+                           double value) {
+  ClientMetric metric;
+  if (type == MetricType::Counter) {
+    metric.counter.value = value;
+  } else {
+    metric.gauge.value = value;
+  }
+  return {name, help, type, {metric}};
+}
+
+std::vector<MetricFamily> server_metrics(const HttpServerState& state) {
+  const auto gauge = [](const char* name, const char* help, auto value) {
+    return single_metric(name, help, MetricType::Gauge, static_cast<double>(value));
+  };
+  const auto counter = [](const char* name, const char* help, auto value) {
+    return single_metric(name, help, MetricType::Counter, static_cast<double>(value));
+  };
+  return {
+      gauge("writ_connections", "Open connections.", state.connections),
+      gauge("writ_connections_idle", "Connections between two requests.", state.idle),
+      gauge("writ_streams", "Streamed answers running.", state.streams),
+      gauge("writ_body_memory_bytes", "Taken by request bodies and what is made of them.",
+            state.body_memory),
+      counter("writ_connections_accepted_total", "Connections ever.", state.accepted),
+      counter("writ_connections_evicted_total",
+              "Idle or late connections closed to let another in.", state.evicted),
+      counter("writ_connections_turned_away_total",
+              "Connections answered 503 because all were busy.", state.turned_away),
+  };
+}
+
+std::string metrics_text(const std::vector<MetricFamily>& families) {
+  return prometheus::TextSerializer().Serialize(families);
 }
 
 }  // namespace writ

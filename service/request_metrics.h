@@ -1,41 +1,67 @@
 #pragma once
 
+#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
+
 #include <array>
+#include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
-#include <mutex>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "service/http_server.h"
 
 namespace writ {
 
-/// Counts requests and their times by route and code, in the text format of Prometheus. Safe from
-/// many threads. Holds one series for each route and code there is, so clients cannot make it grow.
-class RequestMetrics {
+/// Counts requests and their times by route and code, for Prometheus. Safe from many threads, which
+/// never wait for each other. Whatever clients do, there are at most `kMostSeries` series: what is
+/// beyond them is counted as route and code "other".
+class RequestMetrics : public prometheus::Collectable {
  public:
+  RequestMetrics() = default;
+  ~RequestMetrics() override;
+  RequestMetrics(const RequestMetrics&) = delete;
+  RequestMetrics& operator=(const RequestMetrics&) = delete;
+
   /// For HttpServerOptions::log.
   void observe(const RequestRecord& record);
 
-  /// Appends `writ_requests_total`, `writ_request_seconds` and the state of the connections.
-  void write(const HttpServerState& server, std::string* out) const;
+  /// `writ_requests_total` and `writ_request_seconds`.
+  std::vector<prometheus::MetricFamily> Collect() const override;
 
   /// Upper bounds of the histogram's buckets, in seconds.
   static constexpr std::array<double, 13> kBounds = {
       0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10};
+  static constexpr std::size_t kMostSeries = 512;
 
  private:
   struct Series {
-    std::uint64_t count = 0;
-    std::chrono::nanoseconds total{0};
-    std::array<std::uint64_t, kBounds.size()> buckets{};  // each on its own, not cumulative
+    std::string route;
+    std::string code;
+    std::atomic<std::int64_t> nanoseconds{0};
+    /// Each on its own, not cumulative; the last is beyond all bounds.
+    std::array<std::atomic<std::uint64_t>, kBounds.size() + 1> buckets{};
   };
-  using ByCode = std::map<std::string, Series, std::less<>>;
 
-  mutable std::mutex mutex_;
-  std::map<std::string, ByCode, std::less<>> routes_;
+  Series& find(std::string_view route, std::string_view code);
+
+  // A hash table with open addressing, of which nothing is ever taken out.
+  std::array<std::atomic<Series*>, 2 * kMostSeries> slots_{};
+  std::atomic<std::size_t> series_{0};
+  Series other_{"other", "other", {}, {}};
 };
+
+/// One metric without labels.
+prometheus::MetricFamily single_metric(const std::string& name, const std::string& help,
+                                       prometheus::MetricType type, double value);
+
+/// The state of the connections, under names that begin with `writ_`.
+std::vector<prometheus::MetricFamily> server_metrics(const HttpServerState& state);
+
+/// All of them in the text format.
+std::string metrics_text(const std::vector<prometheus::MetricFamily>& families);
 
 }  // namespace writ

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 namespace writ {
 
@@ -51,12 +52,16 @@ Socket::Received Socket::receive(char* to, std::size_t size, Deadline deadline) 
   }
 }
 
-Socket::Status Socket::send(std::string_view bytes, Deadline deadline) {
+Socket::Status Socket::send(std::string_view bytes, Deadline deadline,
+                            const std::function<void(std::size_t)>& before_wait) {
+  std::size_t sent = 0;
   while (!bytes.empty()) {
     const ssize_t n = ::send(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(n));
+      sent += static_cast<std::size_t>(n);
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      if (before_wait) before_wait(std::exchange(sent, 0));
       if (!wait_for(POLLOUT, deadline)) return Status::kTimeout;
     } else if (errno != EINTR) {
       return Status::kClosed;
@@ -73,6 +78,11 @@ void Socket::linger(Deadline deadline) {
   while (steady_clock::now() < deadline &&
          receive(dropped.data(), dropped.size(), deadline).status == Status::kOk) {
   }
+}
+
+void Socket::reset_on_close() {
+  const struct linger at_once { 1, 0 };
+  setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 }
 
 bool Socket::peer_open() const {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <string_view>
 
 namespace writ {
@@ -28,11 +29,16 @@ class Socket {
   Received receive_patiently(char* to, std::size_t size);
   /// Waits for bytes until the deadline.
   Received receive(char* to, std::size_t size, Deadline deadline);
-  /// Sends all of it before the deadline, or returns what stopped it.
-  Status send(std::string_view bytes, Deadline deadline);
+  /// Sends all of it before the deadline, or returns what stopped it. Before each wait for the
+  /// other end, `before_wait` is told how many bytes went out since the last one.
+  Status send(std::string_view bytes, Deadline deadline,
+              const std::function<void(std::size_t sent)>& before_wait = {});
   /// Says that nothing more will be sent, then drops what still comes until the other end closes or
   /// the deadline, so that it can read the answer before a reset destroys it.
   void linger(Deadline deadline);
+  /// Closing will drop what the other end has not taken yet, instead of leaving it to the system to
+  /// keep and to send.
+  void reset_on_close();
   /// Whether the other end still holds its side open.
   bool peer_open() const;
   /// Lets the system notice within 15 seconds when the other end is gone without a word.

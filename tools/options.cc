@@ -2,6 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <limits>
+
+#include "service/cors.h"
 
 #ifndef WRIT_VERSION
 #error "WRIT_VERSION comes from the build"
@@ -73,21 +76,7 @@ void add_database_options(CLI::App& command, DatabaseOptions& options,
       ->capture_default_str();
 }
 
-void add_serve_options(CLI::App& command, ServeOptions& options, std::string& listen) {
-  command
-      .add_option("--listen", listen,
-                  "Address to serve on, host:port or [v6]:port; port 0 picks a free one")
-      ->envname("WRIT_LISTEN")
-      ->type_name("ADDRESS")
-      ->capture_default_str();
-  command
-      .add_flag("--allow-anonymous", options.allow_anonymous,
-                "Let everybody who can connect read and write, also from other machines")
-      ->envname("WRIT_ALLOW_ANONYMOUS");
-  command
-      .add_flag("--accept-clock", options.accept_clock,
-                "Append although the database's clock is over an hour ahead of this host's")
-      ->envname("WRIT_ACCEPT_CLOCK");
+void add_limit_options(CLI::App& command, ServeOptions& options) {
   command
       .add_option("--read-connections", options.read_connections, "Database connections for reads")
       ->envname("WRIT_READ_CONNECTIONS")
@@ -106,6 +95,47 @@ void add_serve_options(CLI::App& command, ServeOptions& options, std::string& li
       ->type_name("BYTES")
       ->check(CLI::Range(1024, 256 * 1024 * 1024))
       ->capture_default_str();
+  command
+      .add_option("--body-memory-bytes", options.body_memory_bytes,
+                  "Memory for all requests' bodies together; eight of the largest at least")
+      ->envname("WRIT_BODY_MEMORY_BYTES")
+      ->type_name("BYTES")
+      ->check(CLI::Range(std::int64_t{1024}, std::numeric_limits<std::int64_t>::max()))
+      ->capture_default_str();
+}
+
+void add_serve_options(CLI::App& command, ServeOptions& options, std::string& listen) {
+  command
+      .add_option("--listen", listen,
+                  "Address to serve on, host:port or [v6]:port; port 0 picks a free one")
+      ->envname("WRIT_LISTEN")
+      ->type_name("ADDRESS")
+      ->capture_default_str();
+  command
+      .add_flag("--allow-anonymous", options.allow_anonymous,
+                "Let everybody who can connect read and write, also from other machines")
+      ->envname("WRIT_ALLOW_ANONYMOUS");
+  command
+      .add_flag("--accept-clock", options.accept_clock,
+                "Append although the database's clock is over an hour ahead of this host's")
+      ->envname("WRIT_ACCEPT_CLOCK");
+  command
+      .add_option("--allow-origin", options.allowed_origins,
+                  "Let web pages of this origin call, such as https://console.example:8443, or of "
+                  "every origin (*); may be given several times, with commas between in the "
+                  "environment")
+      ->envname("WRIT_ALLOW_ORIGIN")
+      ->type_name("ORIGIN")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            if (text == "*" || is_origin(text)) return std::string();
+            return "\"" + text +
+                   "\" is not * and no origin as browsers send it: http or https, host, and a port "
+                   "unless it is the usual one, such as https://console.example:8443";
+          },
+          "", "origin"));
   command
       .add_option("--log-level", options.log_level,
                   "Of the request log: info writes a line a request, warn and above none")
@@ -147,6 +177,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   CLI::App* serve_command = app.add_subcommand("serve", "Serve the settings API over HTTP");
   serve_command->footer(kServeNotes);
   add_serve_options(*serve_command, serve, listen);
+  add_limit_options(*serve_command, serve);
   add_database_options(*serve_command, serve.database, startup_seconds);
   CLI::App* rebuild_command = app.add_subcommand("rebuild", "Build a read model anew from the log");
   rebuild_command->add_option("projection", rebuild.projection, "Which one: settings")

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "service/listen_address.h"
 
@@ -25,9 +26,12 @@ struct ServeOptions {
   bool allow_anonymous = false;
   bool accept_clock = false;  ///< Append although the database's clock leapt ahead.
   std::size_t read_connections = 8;
-  std::size_t batch_limit = 256;                 ///< Commands in one transaction.
-  std::size_t max_body_bytes = 4 * 1024 * 1024;  ///< Of a request, decompressed.
-  std::string log_level = "info";                ///< trace, debug, info, warn, error or off.
+  std::size_t batch_limit = 256;                      ///< Commands in one transaction.
+  std::size_t max_body_bytes = 4 * 1024 * 1024;       ///< Of a request, decompressed.
+  std::size_t body_memory_bytes = 256 * 1024 * 1024;  ///< For all requests' bodies together.
+  /// Of web pages that may call, as browsers send them; "*" is every one.
+  std::vector<std::string> allowed_origins;
+  std::string log_level = "info";            ///< trace, debug, info, warn, error or off.
 };
 
 /// `writ rebuild PROJECTION`.

@@ -1,6 +1,7 @@
 #include "tools/serve.h"
 
 #include <google/protobuf/stubs/logging.h>
+#include <malloc.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
@@ -21,6 +22,7 @@
 #include "service/file_limit.h"
 #include "service/health.h"
 #include "service/http_server.h"
+#include "service/log_metrics.h"
 #include "service/request_log.h"
 #include "service/request_metrics.h"
 #include "service/settings_commands.h"
@@ -35,6 +37,7 @@ void tell(std::string_view line) { std::cerr << "writ: " << line << std::endl; }
 
 constexpr std::size_t kOtherFiles =
     64;  // beside connections: the database, standard streams, libraries
+constexpr int kLargeBlock = 1024 * 1024;             // given back to the system when freed
 constexpr std::size_t kAuditConnections = 4;         // questions about the past at a time
 constexpr std::chrono::milliseconds kGrace{10'000};  // for requests in flight when told to stop
 
@@ -48,6 +51,7 @@ std::vector<std::string> start_warnings(const std::string& serving) {
 RouterOptions router_options(const ServeOptions& options) {
   RouterOptions router;
   router.max_message_bytes = options.max_body_bytes;
+  router.allowed_origins = options.allowed_origins;
   router.only_local_pages = !options.allow_anonymous;
   router.translate = translate_storage_error;
   router.log_failure = [](std::string_view request, std::string_view what) {
@@ -69,6 +73,7 @@ HttpServerOptions http_options(const ServeOptions& options, RequestMetrics& metr
   HttpServerOptions http;
   http.listen = options.listen;
   http.limits.body_bytes = options.max_body_bytes;
+  http.body_memory = options.body_memory_bytes;
   const std::size_t wanted = http.max_connections;
   http.max_connections = fit_connections(wanted, kOtherFiles + options.read_connections);
   if (http.max_connections < wanted)
@@ -82,43 +87,65 @@ HttpServerOptions http_options(const ServeOptions& options, RequestMetrics& metr
   return http;
 }
 
-void add_gauge(std::string& out, std::string_view name, std::string_view help, double value) {
-  out.append("# HELP ").append(name).append(" ").append(help).append("\n# TYPE ").append(name);
-  out.append(" gauge\n").append(name).append(" ").append(fmt::format("{}", value)).append("\n");
+/// The HTTP server, which holds its port before anything else is touched, and answers that the
+/// service is starting until there is a router.
+struct Front {
+  explicit Front(const ServeOptions& options)
+      : server(http_options(options, requests),
+               [this](const HttpRequest& request, HttpResponse& response) {
+                 if (const Router* const ready = router.load()) {
+                   ready->handle(request, response);
+                 } else {
+                   answer_while_starting(request, response);
+                 }
+               }) {
+    server.start();
+  }
+
+  RequestMetrics requests;
+  std::atomic<const Router*> router{nullptr};
+  HttpServer server;  // last: its threads use the rest
+};
+
+/// Lets the front use a router while this object lives.
+class Routed {
+ public:
+  Routed(Front& front, const Router& router) : front_(front) { front_.router = &router; }
+  /// Stops without grace, if that was not done before.
+  ~Routed() { front_.server.stop(std::chrono::milliseconds(0)); }
+  Routed(const Routed&) = delete;
+  Routed& operator=(const Routed&) = delete;
+
+ private:
+  Front& front_;
+};
+
+void register_metrics(Router& router, const Front& front, const LogMetrics& log,
+                      const Sequencer& sequencer) {
+  router.get("/metrics", [&](const HttpRequest&, HttpResponse& response) {
+    auto families = front.requests.Collect();
+    for (auto& more : {server_metrics(front.server.state()), log.collect(sequencer.status())})
+      families.insert(families.end(), more.begin(), more.end());
+    response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+    response.body = metrics_text(families);
+  });
 }
 
-std::string metrics_text(const RequestMetrics& metrics, const HttpServer& server,
-                         const Sequencer& sequencer) {
-  std::string out;
-  metrics.write(server.state(), &out);
-  const SequencerStatus status = sequencer.status();
-  add_gauge(out, "writ_log_head_position", "Newest position known to be committed.",
-            static_cast<double>(status.head.value));
-  add_gauge(out, "writ_log_batches", "Transactions committed by this process.",
-            static_cast<double>(status.batches));
-  add_gauge(out, "writ_log_events", "Events in them.", static_cast<double>(status.events));
-  add_gauge(out, "writ_log_queued_commands", "Commands waiting.",
-            static_cast<double>(status.queued));
-  add_gauge(out, "writ_log_clock_skew_seconds", "Database clock minus this host's.",
-            std::chrono::duration<double>(status.clock_skew).count());
-  add_gauge(out, "writ_log_refuses_to_write", "1 when writing is stopped.",
-            status.refuses.empty() ? 0 : 1);
-  return out;
-}
-
-SequencerOptions sequencer_options(const ServeOptions& options, const std::string& conninfo) {
+SequencerOptions sequencer_options(const ServeOptions& options, const std::string& conninfo,
+                                   LogMetrics& metrics) {
   SequencerOptions sequencer;
   sequencer.conninfo = conninfo;
   sequencer.batch_limit = options.batch_limit;
   sequencer.accept_clock = options.accept_clock;
   sequencer.warn = [](const std::string& line) { tell("warning: " + line); };
+  sequencer.committed = [&metrics](const CommittedBatch& batch) { metrics.observe(batch); };
   return sequencer;
 }
 
 /// Everything between a database that is ready and the signal to stop: migrate, make the parts,
-/// listen, wait, stop the parts in reverse order. Called with signals blocked, so that every thread
+/// serve, wait, stop the parts in reverse order. Called with signals blocked, so that every thread
 /// made here inherits that.
-void serve_from(const ServeOptions& options, const ServiceDatabase& database,
+void serve_from(const ServeOptions& options, const ServiceDatabase& database, Front& front,
                 StopSignals& signals) {
   migrate(with_session_settings(database.admin_connection()), database.separate_roles(),
           [](const std::string& line) { tell(line); });
@@ -126,10 +153,10 @@ void serve_from(const ServeOptions& options, const ServiceDatabase& database,
   const std::vector<std::string> warnings = start_warnings(serving);
   for (const std::string& warning : warnings) tell("warning: " + warning);
 
-  // One more than the reads may use, so that /readyz never waits for them.
-  ConnectionPool pool(serving, options.read_connections + 1, prepare_settings_queries);
+  LogMetrics log_metrics;
+  ConnectionPool pool(serving, options.read_connections, prepare_settings_queries);
   SettingsReader reader(pool, options.read_connections);
-  Sequencer sequencer(sequencer_options(options, serving), {settings_domain()});
+  Sequencer sequencer(sequencer_options(options, serving, log_metrics), {settings_domain()});
   SettingsService settings(sequencer, reader);
   LogFollower follower(serving);
   ChangedPaths changed_paths(serving, follower,
@@ -138,33 +165,26 @@ void serve_from(const ServeOptions& options, const ServiceDatabase& database,
   AuditService audit({audit_pool, sequencer, changed_paths});
   ChangeFeed feed(serving, follower);
   std::atomic<bool> stopping = false;
-  const HealthSources health{pool, sequencer, WRIT_VERSION, warnings, stopping};
+  DatabaseProbe probe(serving);
+  const HealthSources health{probe, sequencer, WRIT_VERSION, warnings, stopping};
   Router router(router_options(options));
   register_settings_service(router, settings);
   register_audit_service(router, audit);
   register_watch(router, {audit_pool, changed_paths, feed});
   register_health(router, health);
-  RequestMetrics metrics;
-  HttpServer server(http_options(options, metrics),
-                    [&](const HttpRequest& request, HttpResponse& response) {
-                      router.handle(request, response);
-                    });
-  router.get("/metrics", [&](const HttpRequest&, HttpResponse& response) {
-    response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-    response.body = metrics_text(metrics, server, sequencer);
-  });
+  register_metrics(router, front, log_metrics, sequencer);
   router.get("/schema",
              [schema = router.file_descriptor_set()](const HttpRequest&, HttpResponse& response) {
                response.content_type = "application/octet-stream";
                response.body = schema;
              });
-  server.start();
+  const Routed routed(front, router);
   tell("everyone is anonymous and may change everything; serving http://" +
-       server.address().text());
+       front.server.address().text());
   signals.wait();
   tell("stopping after " + signals.name());
   stopping = true;
-  server.stop(kGrace);
+  front.server.stop(kGrace);
   follower.stop();
   sequencer.stop();
 }
@@ -172,13 +192,16 @@ void serve_from(const ServeOptions& options, const ServiceDatabase& database,
 }  // namespace
 
 int serve(const ServeOptions& options) {
+  // The limit would grow with the first large body that is freed, and later ones stay with us.
+  mallopt(M_MMAP_THRESHOLD, kLargeBlock);
   // A malformed message is the client's fault and in its answer; libprotobuf would print it as
   // well.
   google::protobuf::SetLogHandler(nullptr);
   StopSignals signals;
   {
+    Front front(options);
     const ServiceDatabase database(options.database, tell, [&] { return signals.requested(); });
-    serve_from(options, database, signals);
+    serve_from(options, database, front, signals);
   }
   tell("stopped");
   return kSuccess;

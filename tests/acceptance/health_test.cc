@@ -38,10 +38,16 @@ BOOST_AUTO_TEST_CASE(is_counted_for_prometheus) {
   WritProcess writ(database);
   ApiClient client(writ.port());
   client.call("CreateSettings", create_json(key_json("a"), queue_settings("q")));
+  client.get("/no/such/path");
   const auto metrics = client.get("/metrics");
   BOOST_TEST(metrics.status == 200);
-  for (const char* line : {"\nwrit_log_head_position 1\n", "\nwrit_log_events 1\n",
-                           "\nwrit_log_refuses_to_write 0\n", "SettingsService/CreateSettings"})
+  BOOST_TEST(metrics.body.find("/no/such/path") == std::string::npos);
+  for (const char* line :
+       {"\nwrit_log_head_position 1\n", "\nwrit_log_events 1\n", "\nwrit_log_batches 1\n",
+        "\nwrit_log_batch_events_bucket{le=\"1\"} 1\n", "\nwrit_log_commit_seconds_count 1\n",
+        "\nwrit_log_queued_commands 0\n", "\nwrit_connections 1\n",
+        "writ_request_seconds_bucket{route=\"/", "\nwrit_body_memory_bytes 0\n",
+        "\nwrit_log_refuses_to_write 0\n", "SettingsService/CreateSettings"})
     BOOST_TEST(metrics.body.find(line) != std::string::npos, line << "\nin\n" << metrics.body);
 }
 
@@ -134,6 +140,23 @@ BOOST_AUTO_TEST_CASE(a_web_page_from_elsewhere_reaches_nothing) {
   for (const char* type : {"text/plain", "application/x-www-form-urlencoded", ""})
     BOOST_TEST(client.send("POST", kService + "CreateSettings", type, body).status == 415);
   BOOST_TEST(query_one(database.conninfo(), "SELECT count(*) FROM writ.events") == "0");
+}
+
+BOOST_AUTO_TEST_CASE(a_web_page_that_was_let_in_may_call) {
+  const TestDatabase database;
+  auto arguments = on(database);
+  for (const char* origin : {"https://console.example", "http://127.0.0.1:3000"})
+    arguments.insert(arguments.end(), {"--allow-origin", origin});
+  WritProcess writ(arguments);
+  ApiClient client(writ.port());
+  for (const char* origin : {"https://console.example", "http://127.0.0.1:3000"}) {
+    const auto read = client.get("/healthz", {{"Origin", origin}});
+    BOOST_TEST(read.status == 200);
+    BOOST_TEST(read.header("Access-Control-Allow-Origin") == origin);
+  }
+  const auto other = client.get("/healthz", {{"Origin", "https://console.example:8443"}});
+  BOOST_TEST(other.status == 403);
+  BOOST_TEST(other.header("Access-Control-Allow-Origin") == "");
 }
 
 BOOST_AUTO_TEST_CASE(this_machine_is_served_under_all_of_its_names) {

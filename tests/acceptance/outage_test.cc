@@ -1,5 +1,12 @@
+#include <signal.h>
+#include <unistd.h>
+
 #include <boost/test/unit_test.hpp>
 
+#include <future>
+
+#include "events/connection.h"
+#include "service/listen_address.h"
 #include "tests/acceptance/api_client.h"
 #include "tests/acceptance/local_postgres.h"
 #include "tests/acceptance/log_checks.h"
@@ -13,6 +20,13 @@ const Json kRead = Json::object({{"key", key_json("a")}});
 
 Json update(long version) {
   return update_json(key_json("a"), queue_settings("q" + std::to_string(version)), version);
+}
+
+/// A port that nobody listens on now.
+std::uint16_t free_port() {
+  ListenAddress address;
+  close(open_listener(address, 1));
+  return address.port;
 }
 
 /// While the database is away: nothing pretends to work, and nothing but the truth is said.
@@ -115,13 +129,83 @@ BOOST_AUTO_TEST_CASE(at_the_start_is_waited_for) {
   LocalPostgres postgres;
   query(postgres.conninfo(), "CREATE DATABASE service");
   postgres.stop();
+  const std::uint16_t port = free_port();
   WritProcess writ({"--database-url", postgres.conninfo("service", "writ_app"), "--migrate-url",
-                    postgres.conninfo("service")},
+                    postgres.conninfo("service"), "--listen", "127.0.0.1:" + std::to_string(port)},
                    {}, WritProcess::kDoNotWait);
   BOOST_TEST(writ.await_log("waiting for the database"));
+  // It holds its port already, and says that it is not ready.
+  ApiClient early(port);
+  BOOST_TEST(early.get("/healthz").status == 200);
+  const auto ready = early.get("/readyz");
+  BOOST_TEST(ready.status == 503);
+  BOOST_TEST(ready.json().at("reason").text() == "the service is starting");
+  const auto read = early.call("GetSettings", kRead);
+  BOOST_TEST(read.status == 503);
+  BOOST_TEST(read.code() == "unavailable");
+  BOOST_TEST(read.header("Retry-After") == "1");
   postgres.start();
   writ.await_serving();
   BOOST_TEST(ApiClient(writ.port()).get("/readyz").status == 200);
+}
+
+/// The process of the backend that ran what `is_busy` says, stopped with it.
+void signal_backend(const std::string& conninfo, const std::string& condition, int number) {
+  const std::string pid = query_one(
+      conninfo,
+      "SELECT min(pid) FROM pg_stat_activity WHERE datname = 'service' AND application_name = "
+      "'writ' AND " +
+          condition);
+  BOOST_REQUIRE(!pid.empty());
+  BOOST_REQUIRE(kill(std::stoi(pid), number) == 0);
+}
+
+// The database answers, but the one connection that writes does not.
+BOOST_AUTO_TEST_CASE(of_the_writer_alone_is_told_too) {
+  const TestDatabase database;
+  WritProcess writ(database);
+  ApiClient client(writ.port());
+  make_two_events(client);
+  Connection holder(database.conninfo());  // without the session's time-outs
+  holder.exec("BEGIN; SELECT FROM writ.log_head FOR UPDATE");
+  auto write = std::async(std::launch::async, [port = writ.port()] {
+    return ApiClient(port).call("UpdateSettings", update(2)).status;
+  });
+  // It waits for ten seconds before it gives up.
+  std::string reason;
+  BOOST_TEST(wait_until([&] {
+    const auto ready = client.get("/readyz");
+    if (ready.status == 503) reason = ready.json().at("reason").text();
+    return ready.status == 503;
+  }));
+  BOOST_TEST(reason.starts_with("no change has got into the log for "), reason);
+  holder.exec("COMMIT");
+  write.get();
+  BOOST_TEST(wait_until([&] { return client.get("/readyz").status == 200; }));
+}
+
+// Everything of it hangs, as when its disk does: nobody waits for longer than a moment.
+BOOST_AUTO_TEST_CASE(that_leaves_its_connections_open_is_told_in_time) {
+  LocalPostgres postgres;
+  query(postgres.conninfo(), "CREATE DATABASE service");
+  const std::string owner = postgres.conninfo("service");
+  WritProcess writ({"--database-url", owner});
+  ApiClient client(writ.port());
+  BOOST_TEST(client.get("/readyz").status == 200);
+  signal_backend(postgres.conninfo(), "query = 'SELECT position FROM log_head'", SIGSTOP);
+  for (int i = 0; i < 2; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto ready = client.get("/readyz");
+    BOOST_TEST(ready.status == 503);
+    BOOST_TEST(ready.json().at("reason").text() == "the database does not answer");
+    BOOST_TEST((std::chrono::steady_clock::now() - begin < std::chrono::seconds(10)));
+  }
+  BOOST_TEST(client.get("/healthz").status == 200);
+  signal_backend(postgres.conninfo(), "query = 'SELECT position FROM log_head'", SIGCONT);
+  BOOST_TEST(wait_until([&] { return client.get("/readyz").status == 200; }));
+  signal_backend(postgres.conninfo(), "query = 'SELECT position FROM log_head'", SIGSTOP);
+  BOOST_TEST(client.get("/readyz").status == 503);
+  BOOST_TEST(writ.stop() == 0, writ.log());  // although the question is still open
 }
 
 // A restored backup: positions that were given out would be given out again.

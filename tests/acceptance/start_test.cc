@@ -220,6 +220,18 @@ BOOST_AUTO_TEST_CASE(port_in_use) {
   BOOST_TEST(ApiClient(first.port()).get("/healthz").status == 200);
 }
 
+BOOST_AUTO_TEST_CASE(port_in_use_is_noticed_before_a_cluster_is_made) {
+  const TestDatabase database;
+  WritProcess first(database);
+  const TemporaryDirectory directory;
+  const std::string data = directory.path() / "data";
+  const std::string address = "127.0.0.1:" + std::to_string(first.port());
+  const WritRun run = run_writ({"serve", "--listen", address, "--data-dir", data});
+  BOOST_TEST(run.status == 1);
+  BOOST_TEST(run.err == "writ: cannot listen on " + address + ": Address already in use\n");
+  BOOST_TEST(!std::filesystem::exists(data));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(being_told_to_stop)

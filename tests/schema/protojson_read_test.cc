@@ -184,6 +184,16 @@ BOOST_AUTO_TEST_CASE(an_any_may_hold_a_well_known_type_and_name_its_type_last) {
   BOOST_TEST(message.second_choice().has_any());
 }
 
+BOOST_AUTO_TEST_CASE(an_any_is_the_same_bytes_whenever_it_is_read) {
+  // Enough entries for a hash map to have them in another order each time.
+  std::string entries;
+  for (int i = 0; i < 50; ++i) entries += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":\"\"";
+  const std::string json =
+      R"({"any":{"@type":"x/writ.test.AllKinds","byString":{)" + entries + "}}}";
+  const std::string bytes = kinds(json).any().value();
+  for (int i = 0; i < 10; ++i) BOOST_TEST((kinds(json).any().value() == bytes));
+}
+
 BOOST_AUTO_TEST_CASE(what_is_no_json_is_refused) {
   check_refused({
       {"", "invalid JSON: the text is empty"},
@@ -299,6 +309,9 @@ BOOST_AUTO_TEST_CASE(malformed_well_known_types_are_refused) {
       {R"({"any":{"@type":"x/google.protobuf.Duration"}})", "invalid any: must have a \"value\""},
       {R"({"any":{"@type":"x/writ.test.AllKinds","aBool":0}})",
        "invalid any.a_bool: must be true or false"},
+      {R"({"any":{"@type":"x/google.protobuf.Value","value":)" + arrays(60) + "}}",
+       "invalid any: nests too deep for an Any"},
+      {R"({"thirdChoice":5})", "invalid third_choice: must be null"},
       {R"({"fieldMask":"a_b"})", mask},
       {R"({"fieldMask":",a"})", mask},
       {R"({"fieldMask":"a,"})", "invalid field_mask: must not end with a comma"},
@@ -342,6 +355,8 @@ BOOST_AUTO_TEST_CASE(what_is_given_twice_is_refused) {
       {R"({"nope":{"x":[{"a":1,"a":2}]}})", "invalid nope.x[0][\"a\"]: is given twice"},
       {R"({"any":{"@type":"x/google.protobuf.Duration","value":"1s","value":"1s"}})",
        "invalid any[\"value\"]: is given twice"},
+      {R"({"any":{"@type":"x/google.protobuf.Duration","value":"1s","x":[{"a":1,"a":1}]}})",
+       "invalid any.x[0][\"a\"]: is given twice"},
   });
 }
 
@@ -361,12 +376,17 @@ BOOST_AUTO_TEST_CASE(unknown_fields_are_ignored_and_named) {
   AllKinds message;
   const JsonRead result = read(
       R"({"aBoool":1,"nested":{"x":{"y":1},"aBool":true},"messages":[{"z":[]}],"we ird\n":null,
-          "messageByString":{"k":{"w":0}},"any":{"@type":"x/writ.test.AllKinds","v":0}})",
+          "messageByString":{"k":{"w":0}},"any":{"@type":"x/writ.test.AllKinds","v":0},
+          "second_choice":{"any":{"@type":"x/google.protobuf.Duration","u":0,"value":"1s"}}})",
       &message);
   BOOST_REQUIRE(!result.error);
-  const std::vector<std::string> expected{
-      "aBoool", "nested.x", "messages[0].z", "[\"we ird\\n\"]", "message_by_string[\"k\"].w",
-      "any.v"};
+  const std::vector<std::string> expected{"aBoool",
+                                          "nested.x",
+                                          "messages[0].z",
+                                          "[\"we ird\\n\"]",
+                                          "message_by_string[\"k\"].w",
+                                          "any.v",
+                                          "second_choice.any.u"};
   BOOST_TEST(result.unknown_fields == expected, boost::test_tools::per_element());
   BOOST_TEST(message.nested().a_bool());
 }

@@ -90,6 +90,16 @@ BOOST_AUTO_TEST_CASE(default_values_are_omitted) {
   BOOST_TEST(write_json(message) == R"({"nested":{},"anOptional":0,"firstChoice":""})");
 }
 
+BOOST_AUTO_TEST_CASE(a_float_is_read_back_as_itself_although_json_numbers_are_doubles) {
+  AllKinds message;
+  message.set_a_float(7.038531e-26F);
+  const std::string json = write_json(message);
+  BOOST_TEST(json == R"({"aFloat":7.038530691851209e-26})");
+  AllKinds again;
+  BOOST_TEST(!read_json(json, &again, JsonMode::kRequest).error);
+  BOOST_TEST((again.a_float() == message.a_float()));
+}
+
 BOOST_AUTO_TEST_CASE(times_have_as_many_digits_as_they_need) {
   google::protobuf::Timestamp time;
   const auto written = [&](std::int64_t seconds, std::int32_t nanos) {

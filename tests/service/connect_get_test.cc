@@ -73,6 +73,13 @@ BOOST_AUTO_TEST_CASE(a_bad_query_is_refused) {
       {"encoding=json&base64=1&message=*", "invalid query: message must be base64"},
       {"encoding=json&message=%7",
        "invalid query: a percent sign must be followed by two hexadecimal digits"},
+      {"encoding=json&message=%7B%7D&message=%7B%7D", "invalid query: message is given twice"},
+      {"encoding=json&encoding=proto&message=", "invalid query: encoding is given twice"},
+      {"encoding=json&message=%7B%7D&connect=v1&connect=v1",
+       "invalid query: connect is given twice"},
+      {"base64=1&base64=0&encoding=json&message=", "invalid query: base64 is given twice"},
+      {"compression=gzip&%63ompression=&encoding=json&message=",
+       "invalid query: compression is given twice"},
   };
   for (const auto& [query, message] : rows) {
     const RawAnswer answer = ask(query);
@@ -81,6 +88,8 @@ BOOST_AUTO_TEST_CASE(a_bad_query_is_refused) {
                R"({"code":"invalid_argument","message":")" + std::string(message) + "\"}");
   }
   BOOST_TEST(ask("encoding=json&compression=br&message=%7B%7D").status == 501);
+  // Of names that mean nothing here any number may come.
+  BOOST_TEST(ask("x=1&encoding=json&message=%7B%7D&x=2").status == 200);
 }
 
 BOOST_AUTO_TEST_CASE(a_method_with_side_effects_may_not) {

@@ -328,6 +328,41 @@ BOOST_AUTO_TEST_CASE(another_run_does_not_look_at_host_and_origin) {
   BOOST_TEST(client.exchange(request).status == 200);
 }
 
+BOOST_AUTO_TEST_CASE(a_message_waits_for_memory_and_not_for_ever) {
+  Router router(RouterOptions{});
+  register_reference_service(router);
+  MemoryBudget memory(1'000'000);
+  HttpRequest request;
+  const std::string body = R"({"text":")" + std::string(5'000, 'x') + "\"}";
+  const std::string compressed = gzip(body);
+  request.head.method = "POST";
+  request.head.path = kEcho;
+  request.memory = &memory;
+  const auto ask = [&](std::string_view bytes, bool small = false) {
+    request.head.fields = {{"Content-Type", "application/json"}, {"Connect-Timeout-Ms", "200"}};
+    if (bytes == compressed && !small) request.head.fields.push_back({"Content-Encoding", "gzip"});
+    request.body = small ? R"({"text":"small"})" : bytes;
+    request.received = std::chrono::steady_clock::now();
+    HttpResponse response;
+    router.handle(request, response);
+    return response;
+  };
+  auto half = memory.wait_for(500'000, std::chrono::steady_clock::now());
+  auto other_half = memory.wait_for(500'000, std::chrono::steady_clock::now());
+  BOOST_REQUIRE((half && other_half));
+  for (const std::string& bytes : {body, compressed}) {
+    const HttpResponse refused = ask(bytes);
+    BOOST_TEST(refused.status == 429);
+    BOOST_TEST(refused.record.code == "resource_exhausted");
+    BOOST_TEST((refused.headers ==
+                std::vector<std::pair<std::string, std::string>>{{"Retry-After", "1"}}));
+    BOOST_TEST(ask(bytes, true).status == 200);
+  }
+  half->shrink(0);
+  for (const std::string& bytes : {body, compressed}) BOOST_TEST(ask(bytes).status == 200);
+  BOOST_TEST(memory.used() == 500'000U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -32,6 +32,10 @@ std::string with_fields(const std::string& fields) {
   return "GET / HTTP/1.1\r\nHost: localhost\r\n" + fields + "\r\n";
 }
 
+std::string head_of(std::size_t size) {
+  return with_fields("X: " + std::string(size - with_fields("X: \r\n").size(), 'a') + "\r\n");
+}
+
 std::string many_fields(int count) {
   std::string fields;
   for (int i = 0; i < count; ++i) fields += "X-" + std::to_string(i) + ": 1\r\n";
@@ -105,6 +109,8 @@ const Row kRows[] = {
     {"request line without end", std::string(8 * 1024 + 2, 'a'), 414},
     {"large field", with_fields("X: " + std::string(31 * 1024, 'a') + "\r\n"), 0},
     {"too large field", with_fields("X: " + std::string(32 * 1024, 'a') + "\r\n"), 431},
+    {"head of 32 KiB", head_of(32 * 1024), 0},
+    {"head of 32 KiB and a byte", head_of(32 * 1024 + 1), 431},
     {"unfinished", "GET / HTTP/1.1\r\nHost: a\r\n", -1},
 };
 

@@ -24,7 +24,11 @@ std::string RawAnswer::header(std::string_view name) const {
   return "";
 }
 
-RawClient::RawClient(std::uint16_t port) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+RawClient::RawClient(std::uint16_t port, int receive_buffer)
+    : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  if (receive_buffer > 0) {  // before connecting, or the window is announced larger
+    setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+  }
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
@@ -68,9 +72,13 @@ RawAnswer RawClient::receive(bool head_only) {
 
 std::string RawClient::receive_bytes(std::size_t count) { return take(count); }
 
-bool RawClient::closed_within(std::chrono::milliseconds time) {
+bool RawClient::hears_within(std::chrono::milliseconds time) {
   pollfd entry{fd_, POLLIN, 0};
-  if (!buffer_.empty() || poll(&entry, 1, static_cast<int>(time.count())) <= 0) return false;
+  return !buffer_.empty() || poll(&entry, 1, static_cast<int>(time.count())) > 0;
+}
+
+bool RawClient::closed_within(std::chrono::milliseconds time) {
+  if (!buffer_.empty() || !hears_within(time)) return false;
   char byte = 0;
   return recv(fd_, &byte, 1, 0) <= 0;
 }

@@ -23,7 +23,8 @@ struct RawAnswer {
 /// anything.
 class RawClient {
  public:
-  explicit RawClient(std::uint16_t port);
+  /// `receive_buffer`: of the socket, in bytes; 0 leaves it to the system.
+  explicit RawClient(std::uint16_t port, int receive_buffer = 0);
   ~RawClient();
   RawClient(const RawClient&) = delete;
   RawClient& operator=(const RawClient&) = delete;
@@ -38,6 +39,8 @@ class RawClient {
   }
   /// Reads what is there until `count` bytes arrived, the server closes, or nothing comes in time.
   std::string receive_bytes(std::size_t count);
+  /// Waits for bytes, or for the server to close; false when neither came within `time`.
+  bool hears_within(std::chrono::milliseconds time);
   /// Waits for the server to close; false when it did not within `time`, or sent something instead.
   bool closed_within(std::chrono::milliseconds time);
   void shut_writing();

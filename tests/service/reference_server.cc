@@ -1,9 +1,11 @@
 #include <csignal>
 #include <iostream>
 
+#include "service/request_metrics.h"
 #include "tests/service/reference_service.h"
 
-// reference_server HOST:PORT serves until SIGTERM or SIGINT.
+// reference_server HOST:PORT serves until SIGTERM or SIGINT, and counts its requests as the product
+// does.
 int main(int argc, char** argv) {
   sigset_t signals;
   sigemptyset(&signals);
@@ -13,6 +15,8 @@ int main(int argc, char** argv) {
 
   writ::HttpServerOptions options;
   options.listen = writ::parse_listen_address(argc > 1 ? argv[1] : "127.0.0.1:0");
+  writ::RequestMetrics metrics;
+  options.log = [&](const writ::RequestRecord& record) { metrics.observe(record); };
   writ::test::ReferenceServer server(options);
   std::cout << "listening on " << server.server().address().text() << std::endl;
   int signal = 0;

@@ -46,21 +46,27 @@ BOOST_AUTO_TEST_CASE(serve_has_defaults_that_work_alone) {
   BOOST_TEST(options.read_connections == 8u);
   BOOST_TEST(options.batch_limit == 256u);
   BOOST_TEST(options.max_body_bytes == 4194304u);
+  BOOST_TEST(options.body_memory_bytes == 268435456u);
+  BOOST_TEST(options.allowed_origins.empty());
   BOOST_TEST(options.log_level == "info");
 }
 
 /// All of the options' values as one text.
 std::string dump(const ServeOptions& o) {
+  std::string origins;
+  for (const std::string& origin : o.allowed_origins) origins += " " + origin;
   return o.listen.text() + " " + o.database.data_directory.string() + " " +
          o.database.database_url + " " + o.database.migrate_url + " " +
          std::to_string(o.database.startup_timeout.count()) + " " +
          std::to_string(o.allow_anonymous) + std::to_string(o.accept_clock) + " " +
          std::to_string(o.read_connections) + " " + std::to_string(o.batch_limit) + " " +
-         std::to_string(o.max_body_bytes) + " " + o.log_level;
+         std::to_string(o.max_body_bytes) + " " + std::to_string(o.body_memory_bytes) + " " +
+         o.log_level + origins;
 }
 
 BOOST_AUTO_TEST_CASE(every_option_can_be_a_flag_or_an_environment_variable) {
-  const std::string expected = "[::1]:9000 /d postgresql://a postgresql://m 7 11 3 4 2048 debug";
+  const std::string expected =
+      "[::1]:9000 /d postgresql://a postgresql://m 7 11 3 4 2048 4096 debug http://a https://b:1";
   BOOST_TEST(dump(serve_options({"serve",
                                  "--listen",
                                  "[::1]:9000",
@@ -80,6 +86,12 @@ BOOST_AUTO_TEST_CASE(every_option_can_be_a_flag_or_an_environment_variable) {
                                  "4",
                                  "--max-body-bytes",
                                  "2048",
+                                 "--body-memory-bytes",
+                                 "4096",
+                                 "--allow-origin",
+                                 "http://a",
+                                 "--allow-origin",
+                                 "https://b:1",
                                  "--log-level",
                                  "debug"})) == expected);
   BOOST_TEST(dump(serve_options({"serve"}, {{"WRIT_LISTEN", "[::1]:9000"},
@@ -92,6 +104,8 @@ BOOST_AUTO_TEST_CASE(every_option_can_be_a_flag_or_an_environment_variable) {
                                             {"WRIT_READ_CONNECTIONS", "3"},
                                             {"WRIT_BATCH_LIMIT", "4"},
                                             {"WRIT_MAX_BODY_BYTES", "2048"},
+                                            {"WRIT_BODY_MEMORY_BYTES", "4096"},
+                                            {"WRIT_ALLOW_ORIGIN", "http://a,https://b:1"},
                                             {"WRIT_LOG_LEVEL", "debug"}})) == expected);
 }
 
@@ -124,6 +138,12 @@ BOOST_AUTO_TEST_CASE(other_machines_are_let_in_only_when_that_is_said) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(every_web_page_may_be_let_in) {
+  const std::vector<std::string> every = {"*"};
+  BOOST_TEST(serve_options({"serve", "--allow-origin", "*"}).allowed_origins == every);
+  BOOST_TEST(serve_options({"serve"}, {{"WRIT_ALLOW_ORIGIN", "*"}}).allowed_origins == every);
+}
+
 BOOST_AUTO_TEST_CASE(wrong_options_are_named_in_one_line) {
   const struct {
     std::vector<const char*> arguments;
@@ -137,6 +157,10 @@ BOOST_AUTO_TEST_CASE(wrong_options_are_named_in_one_line) {
       {{"serve", "--read-connections", "0"}, "--read-connections"},
       {{"serve", "--batch-limit", "257"}, "--batch-limit"},
       {{"serve", "--max-body-bytes", "1023"}, "--max-body-bytes"},
+      {{"serve", "--body-memory-bytes", "1"}, "--body-memory-bytes"},
+      {{"serve", "--allow-origin", "https://*"}, "\"https://*\" is not * and no origin"},
+      {{"serve", "--allow-origin", "https://a/"}, "\"https://a/\" is not * and no origin"},
+      {{"serve", "--allow-origin", "https://a", "https://b"}, "https://b"},
       {{"serve", "--startup-timeout", "0"}, "--startup-timeout"},
       {{"serve", "--log-level", "loud"}, "--log-level"},
       {{"serve", "--migrate-url", "postgresql://m"}, "--migrate-url requires --database-url"},

@@ -6,7 +6,7 @@
 //   get     GetSettings of a random project out of --records
 //   update  UpdateSettings, each connection on a record of its own, which it creates first
 //   seed    CreateSettings of the instance, --domains domains and --records projects, each once
-//   path    GET of --path, for a trivial route
+//   path    GET of --path, or POST of --body to it, for a trivial route
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -44,6 +44,9 @@ struct Options {
   int records = 10000;
   int domains = 20;
   std::string path = "/healthz";
+  std::string body;
+  std::string type = "application/json";
+  int idle = 0;
   std::string tag = "w";
 };
 
@@ -62,15 +65,19 @@ struct Counts {
   std::vector<float> latencies_us;
 };
 
+std::string post(const Options& options, const std::string& path, const std::string& type,
+                 const std::string& body) {
+  return "POST " + path + " HTTP/1.1\r\nHost: " + options.host + "\r\nContent-Type: " + type +
+         "\r\nConnect-Protocol-Version: 1\r\nContent-Length: " + std::to_string(body.size()) +
+         "\r\n\r\n" + body;
+}
+
 std::string post(const Options& options, const std::string& method,
                  const google::protobuf::Message& message) {
   const bool json = options.codec == "json";
-  const std::string body = json ? writ::write_json(message) : message.SerializeAsString();
-  return "POST /flyteidl2.settings.SettingsService/" + method +
-         " HTTP/1.1\r\nHost: " + options.host + "\r\nContent-Type: application/" +
-         (json ? "json" : "proto") +
-         "\r\nConnect-Protocol-Version: 1\r\nContent-Length: " + std::to_string(body.size()) +
-         "\r\n\r\n" + body;
+  return post(options, "/flyteidl2.settings.SettingsService/" + method,
+              json ? "application/json" : "application/proto",
+              json ? writ::write_json(message) : message.SerializeAsString());
 }
 
 void fill(pb::Settings* settings, std::uint64_t round) {
@@ -229,7 +236,15 @@ double cpu_seconds() {
          static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
+/// Connections that are open and say nothing.
+std::vector<int> idle_connections(const Options& options) {
+  std::vector<int> idle;
+  for (int i = 0; i < options.idle; ++i) idle.push_back(connect_to(options));
+  return idle;
+}
+
 int measure(const Options& options) {
+  const std::vector<int> idle = idle_connections(options);
   std::vector<Connection> connections(static_cast<std::size_t>(options.connections));
   for (std::size_t i = 0; i < connections.size(); ++i) {
     connections[i].fd = connect_to(options);
@@ -247,15 +262,18 @@ int measure(const Options& options) {
     next = [&](Connection& connection) { return write_request(options, connection); };
     run(connections, 0, next);  // one create each
   } else {
-    const std::string get =
-        "GET " + options.path + " HTTP/1.1\r\nHost: " + options.host + "\r\n\r\n";
-    next = [get](Connection&) { return get; };
+    const std::string request =
+        options.body.empty()
+            ? "GET " + options.path + " HTTP/1.1\r\nHost: " + options.host + "\r\n\r\n"
+            : post(options, options.path, options.type, options.body);
+    next = [request](Connection&) { return request; };
   }
   const double cpu_before = cpu_seconds();
   const auto begun = Clock::now();
   Counts counts = run(connections, options.seconds, next);
   const double took = std::chrono::duration<double>(Clock::now() - begun).count();
   for (const Connection& connection : connections) close(connection.fd);
+  for (const int fd : idle) close(fd);
   std::printf(
       "{\"requests\": %llu, \"failed\": %llu, \"seconds\": %.3f, \"per_second\": %.0f, \"p50_us\": "
       "%.0f, "
@@ -283,6 +301,9 @@ int main(int argc, char** argv) {
   app.add_option("--records", options.records, "projects that the seed made");
   app.add_option("--domains", options.domains);
   app.add_option("--path", options.path);
+  app.add_option("--body", options.body, "of kind path: POST this");
+  app.add_option("--type", options.type, "content type of --body");
+  app.add_option("--idle", options.idle, "silent connections beside the others");
   app.add_option("--tag", options.tag, "prefix of the records that update writes; new each run");
   CLI11_PARSE(app, argc, argv);
   try {

@@ -1,0 +1,207 @@
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "service/file_limit.h"
+#include "tests/service/hostile.h"
+#include "tests/support/wait.h"
+
+namespace writ::test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr const char* kEcho = "/writ.reference.ReferenceService/Echo";
+constexpr std::size_t kPlaces = 1024;  // of a server with default options
+// Whoever is late gives way after three seconds, when all places are taken.
+constexpr milliseconds kFullHouse{6'000};
+constexpr int kSmallBuffer = 4096;
+
+using Crowd = std::vector<std::unique_ptr<RawClient>>;
+
+// Both ends of each connection are in this process.
+struct ManyFiles {
+  ManyFiles() { BOOST_REQUIRE(fit_connections(2 * kPlaces, 500) == 2 * kPlaces); }
+};
+
+Crowd come(std::uint16_t port, std::size_t count, const std::string& say, int buffer = 0) {
+  Crowd crowd;
+  for (std::size_t i = 0; i < count; ++i) {
+    crowd.push_back(std::make_unique<RawClient>(port, buffer));
+    crowd.back()->send(say);
+  }
+  return crowd;
+}
+
+bool fills(HttpServer& server, std::size_t places) {
+  return wait_until([&] { return server.state().connections >= places; });
+}
+
+bool empties(HttpServer& server) {
+  return wait_until([&] { return server.state().connections == 0; });
+}
+
+std::string large_answer(int bytes) {
+  return post(kEcho, "application/json", R"({"answerBytes":)" + std::to_string(bytes) + "}");
+}
+
+BOOST_FIXTURE_TEST_SUITE(hostile_connections, ManyFiles)
+
+BOOST_AUTO_TEST_CASE(a_thousand_that_stay_silent_stop_nobody) {
+  Besieged server;
+  const Crowd crowd = come(server.port(), 1'000, "");
+  BOOST_TEST(fills(server.server(), 1'000));
+  BOOST_TEST(server.good().gets(20));
+  server.check_good_client();
+}
+
+BOOST_AUTO_TEST_CASE(more_silent_ones_than_there_are_places_give_way) {
+  Besieged server;
+  const Crowd crowd = come(server.port(), kPlaces + 100, "");
+  BOOST_TEST(fills(server.server(), kPlaces));
+  BOOST_TEST(server.good().gets(20));
+  BOOST_TEST(server.server().state().evicted > 0U);
+  server.check_good_client();
+}
+
+BOOST_AUTO_TEST_CASE(that_stop_within_their_heads_give_way) {
+  Besieged server;
+  const Crowd crowd = come(server.port(), kPlaces + 8, "POST /hello HTTP/1.1\r\nHost: loc");
+  BOOST_TEST(fills(server.server(), kPlaces));
+  BOOST_TEST(server.good().gets(20));
+  server.check_good_client(kFullHouse);
+}
+
+BOOST_AUTO_TEST_CASE(that_stop_within_their_bodies_give_way) {
+  Besieged server;
+  const Crowd crowd = come(server.port(), kPlaces + 8,
+                           "POST /hello HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf");
+  BOOST_TEST(fills(server.server(), kPlaces));
+  BOOST_TEST(server.good().gets(20));
+  server.check_good_client(kFullHouse);
+}
+
+BOOST_AUTO_TEST_CASE(that_stop_within_a_chunk_give_way) {
+  Besieged server;
+  const Crowd crowd =
+      come(server.port(), kPlaces + 8,
+           "POST /hello HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nhalf");
+  BOOST_TEST(fills(server.server(), kPlaces));
+  BOOST_TEST(server.good().gets(20));
+  server.check_good_client(kFullHouse);
+}
+
+BOOST_AUTO_TEST_CASE(that_do_not_read_their_answers_give_way) {
+  HttpServerOptions options;
+  options.max_connections = 32;  // the answers are in memory
+  Besieged server(options);
+  const Crowd crowd = come(server.port(), 110, large_answer(1'500'000), kSmallBuffer);
+  BOOST_TEST(fills(server.server(), 32));
+  BOOST_TEST(server.good().gets(20));
+  server.check_good_client(kFullHouse);
+}
+
+BOOST_AUTO_TEST_CASE(that_do_not_read_are_given_up_on) {
+  HttpServerOptions options;
+  options.write_time = milliseconds(300);
+  Besieged server(options);
+  {
+    const Crowd crowd = come(server.port(), 20, large_answer(4'000'000), kSmallBuffer);
+    BOOST_TEST(fills(server.server(), 20));
+    BOOST_TEST(wait_until([&] { return server.server().state().connections <= 2; }));
+  }
+  server.check_good_client();
+}
+
+BOOST_AUTO_TEST_CASE(a_hundred_requests_in_one_segment_are_answered_in_order) {
+  Besieged server;
+  std::string requests;
+  for (int i = 0; i < 100; ++i) {
+    const std::string body = "{\"number\":" + std::to_string(i) + "}";
+    const std::string id = "X-Request-Id: " + std::to_string(i) + "\r\n";
+    if (i % 3 == 0) {
+      requests += post(kEcho, "application/json", body, id);
+    } else if (i % 3 == 1) {
+      requests += get("/hello", id);
+    } else {
+      requests += "POST /hello HTTP/1.1\r\nHost: a\r\n" + id +
+                  "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n\r\n";
+    }
+  }
+  RawClient client(server.port());
+  client.send(requests);
+  const int statuses[] = {200, 200, 405};
+  for (int i = 0; i < 100; ++i) {
+    const RawAnswer answer = client.receive();
+    BOOST_TEST(answer.status == statuses[i % 3], i);
+    BOOST_TEST(answer.header("X-Request-Id") == std::to_string(i));
+  }
+  server.check_good_client();
+}
+
+BOOST_AUTO_TEST_CASE(half_closed_ones_get_their_answers) {
+  Besieged server;
+  for (const std::string& request :
+       {get("/hello"), post(kEcho, "application/json", R"({"waitMs":50})")}) {
+    RawClient client(server.port());
+    client.send(request);
+    client.shut_writing();
+    BOOST_TEST(client.receive().status == 200);
+    BOOST_TEST(client.closed_within(seconds(3)));
+  }
+  RawClient half(server.port());
+  half.send("POST /hello HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf");
+  half.shut_writing();
+  BOOST_TEST(half.closed_within(seconds(3)));
+  server.check_good_client();
+}
+
+BOOST_AUTO_TEST_CASE(that_leave_in_the_middle_of_an_answer_are_forgotten) {
+  ReferenceServer alone;  // without a good client to be counted
+  Besieged server;
+  for (const std::uint16_t port : {alone.port(), server.port()}) {
+    for (int i = 0; i < 50; ++i) {
+      RawClient client(port, kSmallBuffer);
+      client.send(large_answer(2'000'000));
+      BOOST_TEST(client.receive_bytes(12) == "HTTP/1.1 200");
+    }
+  }
+  BOOST_TEST(empties(alone.server()));
+  server.check_good_client();
+}
+
+BOOST_AUTO_TEST_CASE(thousands_that_come_and_go_leave_nothing_behind) {
+  const std::string sayings[] = {
+      "", "GET /he", get("/hello"), "nonsense\r\n\r\n",
+      "POST /hello HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf"};
+  ReferenceServer alone;
+  Besieged server;
+  for (int round = 0; round < 600; ++round) {
+    for (const std::string& say : sayings) {
+      RawClient(alone.port()).send(say);
+      RawClient(server.port()).send(say);
+    }
+  }
+  BOOST_TEST(wait_until([&] { return alone.server().state().accepted >= 3'000; }));
+  BOOST_TEST(empties(alone.server()));
+  server.check_good_client();
+}
+
+BOOST_AUTO_TEST_CASE(that_come_again_and_again_are_all_served) {
+  HttpServerOptions options;
+  options.max_connections = 51;
+  Besieged server(options);
+  for (int round = 0; round < 20; ++round) {
+    const Crowd crowd = come(server.port(), 50, get("/hello"));
+    for (const auto& client : crowd) BOOST_REQUIRE(client->receive().status == 200);
+  }
+  server.check_good_client();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace writ::test
