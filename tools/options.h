@@ -31,7 +31,7 @@ struct ServeOptions {
   std::size_t body_memory_bytes = 256 * 1024 * 1024;  ///< For all requests' bodies together.
   /// Of web pages that may call, as browsers send them; "*" is every one.
   std::vector<std::string> allowed_origins;
-  std::string log_level = "info";            ///< trace, debug, info, warn, error or off.
+  std::string log_level = "info";  ///< trace, debug, info, warn, error or off.
 };
 
 /// `writ rebuild PROJECTION`.

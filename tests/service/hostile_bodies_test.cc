@@ -35,10 +35,11 @@ std::string chunked(const std::string& body) {
   return head("Transfer-Encoding: chunked\r\n") + body;
 }
 
-// A gibibyte of zeros in a mebibyte, a part of it again and again: gzip members make one text.
+// A quarter of a gibibyte of zeros in a few hundred kilobytes, a part of it again and again: gzip
+// members make one text.
 const std::string& gzip_bomb() {
   static const std::string bomb = [] {
-    const std::string member = gzip(std::string(64 * 1024 * 1024, '\0'), 6);
+    const std::string member = gzip(std::string(16 * 1024 * 1024, '\0'), 6);
     std::string out;
     for (int i = 0; i < 16; ++i) out += member;
     return out;

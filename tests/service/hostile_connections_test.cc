@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "reference.pb.h"
 #include "service/file_limit.h"
 #include "tests/service/hostile.h"
 #include "tests/support/wait.h"
@@ -40,12 +41,23 @@ bool fills(HttpServer& server, std::size_t places) {
   return wait_until([&] { return server.state().connections >= places; });
 }
 
+// With nobody among them who could be sent away at once.
+bool fills_busily(HttpServer& server, std::size_t places) {
+  return wait_until([&] {
+    const HttpServerState state = server.state();
+    return state.connections >= places && state.idle == 0;
+  });
+}
+
 bool empties(HttpServer& server) {
   return wait_until([&] { return server.state().connections == 0; });
 }
 
-std::string large_answer(int bytes) {
-  return post(kEcho, "application/json", R"({"answerBytes":)" + std::to_string(bytes) + "}");
+// A request whose answer is more than the system takes off the server's hands.
+std::string ask_for_much() {
+  reference::EchoRequest request;
+  request.set_answer_bytes(1'000'000);
+  return post(kEcho, "application/proto", request.SerializeAsString());
 }
 
 BOOST_FIXTURE_TEST_SUITE(hostile_connections, ManyFiles)
@@ -68,39 +80,43 @@ BOOST_AUTO_TEST_CASE(more_silent_ones_than_there_are_places_give_way) {
 }
 
 BOOST_AUTO_TEST_CASE(that_stop_within_their_heads_give_way) {
-  Besieged server;
+  Besieged server(Besieged::kGoodComesLater);
   const Crowd crowd = come(server.port(), kPlaces + 8, "POST /hello HTTP/1.1\r\nHost: loc");
-  BOOST_TEST(fills(server.server(), kPlaces));
+  BOOST_TEST(fills_busily(server.server(), kPlaces));
   BOOST_TEST(server.good().gets(20));
+  BOOST_TEST(server.server().state().turned_away > 0U);
   server.check_good_client(kFullHouse);
 }
 
 BOOST_AUTO_TEST_CASE(that_stop_within_their_bodies_give_way) {
-  Besieged server;
+  Besieged server(Besieged::kGoodComesLater);
   const Crowd crowd = come(server.port(), kPlaces + 8,
                            "POST /hello HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf");
-  BOOST_TEST(fills(server.server(), kPlaces));
+  BOOST_TEST(fills_busily(server.server(), kPlaces));
   BOOST_TEST(server.good().gets(20));
+  BOOST_TEST(server.server().state().turned_away > 0U);
   server.check_good_client(kFullHouse);
 }
 
 BOOST_AUTO_TEST_CASE(that_stop_within_a_chunk_give_way) {
-  Besieged server;
+  Besieged server(Besieged::kGoodComesLater);
   const Crowd crowd =
       come(server.port(), kPlaces + 8,
            "POST /hello HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nhalf");
-  BOOST_TEST(fills(server.server(), kPlaces));
+  BOOST_TEST(fills_busily(server.server(), kPlaces));
   BOOST_TEST(server.good().gets(20));
+  BOOST_TEST(server.server().state().turned_away > 0U);
   server.check_good_client(kFullHouse);
 }
 
 BOOST_AUTO_TEST_CASE(that_do_not_read_their_answers_give_way) {
   HttpServerOptions options;
   options.max_connections = 32;  // the answers are in memory
-  Besieged server(options);
-  const Crowd crowd = come(server.port(), 110, large_answer(1'500'000), kSmallBuffer);
-  BOOST_TEST(fills(server.server(), 32));
+  Besieged server(Besieged::kGoodComesLater, options);
+  const Crowd crowd = come(server.port(), 110, ask_for_much(), kSmallBuffer);
+  BOOST_TEST(fills_busily(server.server(), 32));
   BOOST_TEST(server.good().gets(20));
+  BOOST_TEST(server.server().state().turned_away > 0U);
   server.check_good_client(kFullHouse);
 }
 
@@ -109,7 +125,7 @@ BOOST_AUTO_TEST_CASE(that_do_not_read_are_given_up_on) {
   options.write_time = milliseconds(300);
   Besieged server(options);
   {
-    const Crowd crowd = come(server.port(), 20, large_answer(4'000'000), kSmallBuffer);
+    const Crowd crowd = come(server.port(), 20, ask_for_much(), kSmallBuffer);
     BOOST_TEST(fills(server.server(), 20));
     BOOST_TEST(wait_until([&] { return server.server().state().connections <= 2; }));
   }
@@ -165,7 +181,7 @@ BOOST_AUTO_TEST_CASE(that_leave_in_the_middle_of_an_answer_are_forgotten) {
   for (const std::uint16_t port : {alone.port(), server.port()}) {
     for (int i = 0; i < 50; ++i) {
       RawClient client(port, kSmallBuffer);
-      client.send(large_answer(2'000'000));
+      client.send(ask_for_much());
       BOOST_TEST(client.receive_bytes(12) == "HTTP/1.1 200");
     }
   }
