@@ -121,19 +121,19 @@ void add_serve_options(CLI::App& command, ServeOptions& options, std::string& li
       ->envname("WRIT_ACCEPT_CLOCK");
   command
       .add_option("--allow-origin", options.allowed_origins,
-                  "Let web pages of this origin call, such as https://console.example:8443, or of "
-                  "every origin (*); may be given several times, with commas between in the "
-                  "environment")
+                  "Let web pages of this origin call, such as https://console.example:8443; may be "
+                  "given several times, with commas between in the environment")
       ->envname("WRIT_ALLOW_ORIGIN")
       ->type_name("ORIGIN")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Validator(
           [](const std::string& text) {
-            if (text == "*" || is_origin(text)) return std::string();
+            // Nor "*": while everybody is anonymous, any web page could write.
+            if (is_origin(text)) return std::string();
             return "\"" + text +
-                   "\" is not * and no origin as browsers send it: http or https, host, and a port "
-                   "unless it is the usual one, such as https://console.example:8443";
+                   "\" is no origin as browsers send it: http or https, host, and a port unless it "
+                   "is the usual one, such as https://console.example:8443";
           },
           "", "origin"));
   command

@@ -138,12 +138,6 @@ BOOST_AUTO_TEST_CASE(other_machines_are_let_in_only_when_that_is_said) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(every_web_page_may_be_let_in) {
-  const std::vector<std::string> every = {"*"};
-  BOOST_TEST(serve_options({"serve", "--allow-origin", "*"}).allowed_origins == every);
-  BOOST_TEST(serve_options({"serve"}, {{"WRIT_ALLOW_ORIGIN", "*"}}).allowed_origins == every);
-}
-
 BOOST_AUTO_TEST_CASE(wrong_options_are_named_in_one_line) {
   const struct {
     std::vector<const char*> arguments;
@@ -158,8 +152,9 @@ BOOST_AUTO_TEST_CASE(wrong_options_are_named_in_one_line) {
       {{"serve", "--batch-limit", "257"}, "--batch-limit"},
       {{"serve", "--max-body-bytes", "1023"}, "--max-body-bytes"},
       {{"serve", "--body-memory-bytes", "1"}, "--body-memory-bytes"},
-      {{"serve", "--allow-origin", "https://*"}, "\"https://*\" is not * and no origin"},
-      {{"serve", "--allow-origin", "https://a/"}, "\"https://a/\" is not * and no origin"},
+      {{"serve", "--allow-origin", "https://*"}, "\"https://*\" is no origin"},
+      {{"serve", "--allow-origin", "*"}, "\"*\" is no origin"},
+      {{"serve", "--allow-origin", "https://a/"}, "\"https://a/\" is no origin"},
       {{"serve", "--allow-origin", "https://a", "https://b"}, "https://b"},
       {{"serve", "--startup-timeout", "0"}, "--startup-timeout"},
       {{"serve", "--log-level", "loud"}, "--log-level"},
