@@ -14,7 +14,7 @@ namespace writ {
 namespace {
 
 constexpr std::size_t kChunk = 500;
-constexpr std::chrono::seconds kLookAnyway{2};       // another process may have done the work
+constexpr std::chrono::seconds kLookAnyway{2};  // another process may have done the work
 constexpr std::chrono::milliseconds kLookAgain{50};
 constexpr std::chrono::milliseconds kTryAgain{500};  // after the connection failed
 constexpr std::chrono::seconds kPatience{5};         // of those who wait for the index
@@ -125,8 +125,8 @@ void ChangedPaths::wait_for(Position position, Clock::time_point deadline) const
   if (indexed_ >= position) return;
   if (!stopped_why_.empty()) throw CorruptLog(stopped_why_);
   throw ReadModelBehind("the index of changed settings is at position " +
-                           std::to_string(indexed_.value) + " of " +
-                           std::to_string(position.value) + "; try again");
+                        std::to_string(indexed_.value) + " of " + std::to_string(position.value) +
+                        "; try again");
 }
 
 void ChangedPaths::work() {
@@ -158,8 +158,9 @@ void ChangedPaths::wait(std::chrono::milliseconds time) const {
   moved_.wait_for(lock, time, [&] { return stopping_; });
 }
 
-std::vector<std::optional<RecordedEvent>> last_changes(
-    Connection& connection, const std::vector<StreamPath>& wanted, Position position) {
+std::vector<std::optional<RecordedEvent>> last_changes(Connection& connection,
+                                                       const std::vector<StreamPath>& wanted,
+                                                       Position position) {
   std::vector<std::optional<RecordedEvent>> events(wanted.size());
   ArrayLiteral streams, paths;
   for (const StreamPath& one : wanted) {

@@ -69,8 +69,8 @@ void MessageWriter::write_integer(Integer number) {
   }
 }
 
-/// Whether digits that are read as a double, as JSON's numbers are, become this float. Rounded twice,
-/// 7.038531e-26 becomes its neighbour.
+/// Whether digits that are read as a double, as JSON's numbers are, become this float. Rounded
+/// twice, 7.038531e-26 becomes its neighbour.
 bool reads_back(const char* begin, const char* end, float number) {
   double read = 0;
   std::from_chars(begin, end, read);
