@@ -69,9 +69,13 @@ JsonVerdict judge_json(std::string_view text) {
   Judge judge(&verdict);
   rapidjson::MemoryStream stream(text.data(), text.size());
   rapidjson::Reader reader;
+  const rapidjson::ParseResult result = reader.Parse<kFlags>(stream, judge);
+  // An exponent such as that of 0e999 is JSON, but ends rapidjson's reading: the rest is not
+  // judged.
+  const bool gave_up = result.Code() == rapidjson::kParseErrorNumberTooBig;
+  if (gave_up) verdict.doubtful_number = true;
   // A NUL is the end to rapidjson.
-  verdict.well_formed =
-      !reader.Parse<kFlags>(stream, judge).IsError() && text.find('\0') == std::string_view::npos;
+  verdict.well_formed = (gave_up || !result.IsError()) && text.find('\0') == std::string_view::npos;
   return verdict;
 }
 
