@@ -46,7 +46,8 @@ class Quantity {
 
   /// The canonical form: an integer and the largest suffix that needs no fraction, e.g. `1500m` for
   /// `1.5` and `1536Mi` for `1.5Gi`. Equal numbers in the same format have the same form, and
-  /// `parse` reads it as the same number.
+  /// `parse` reads it as the same number; in decimal notation when a binary number has lost its
+  /// suffix, as `2000` for `1.953125Ki`.
   std::string canonical() const;
 
   Format format() const { return format_; }

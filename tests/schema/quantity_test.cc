@@ -173,6 +173,9 @@ BOOST_AUTO_TEST_CASE(a_canonical_form_is_read_as_the_number_it_is_of) {
     BOOST_TEST((must_parse(quantity.canonical()) == quantity), text);
   }
   BOOST_TEST(must_parse("1000000e1000").canonical() == "10000000e999");
+  // As in Kubernetes: the notation is lost with the suffix.
+  BOOST_TEST(must_parse("1.953125Ki").canonical() == "2000");
+  BOOST_TEST(must_parse("2000").canonical() == "2k");
   // Within the bounds themselves, but not in canonical form.
   for (const std::string& text : {std::string(1000, '9') + "e1000", nines + ".9999"}) {
     BOOST_TEST(verdict_of(Quantity::parse(text)) == "numeric", text);
