@@ -40,10 +40,6 @@ UPDATE log_head SET position = $1, recorded_at = $2;
 PREPARE append_event (bigint, text, bigint, text, text, text, text, uuid, text, bytea, text, bytea,
                       timestamptz) AS )sql";
 constexpr char kOneRow[] = "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
-constexpr char kFoldOne[] =
-    " (bigint) AS WITH batch AS (SELECT position, stream, version, type, recorded_at, payload"
-    " FROM events WHERE position = $1) ";
-
 std::string statement(const std::vector<Domain>& domains, bool with_keys) {
   std::string sql = "WITH batch AS (";
   for (const char* part : {kInsert, kManyRows, kMoveHead}) sql += part;
@@ -59,12 +55,9 @@ std::string prepare_one(const std::vector<Domain>& domains) {
   for (const char* part : {kPrepareOne, kInsert, kOneRow}) sql += part;
   for (const Domain& domain : domains)
     for (const InlineProjection& projection : domain.project)
-      sql += ";\nPREPARE fold_" + projection.name + kFoldOne + projection.fold_sql;
+      sql += ";\nPREPARE fold_" + projection.name + " (bigint) AS " +
+             fold_of_log(projection, "$1", "$1");
   return sql;
-}
-
-std::string_view bytes(const Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
 void add_many(std::vector<std::string>& args, std::span<const EventRow> rows) {
@@ -82,7 +75,7 @@ void add_many(std::vector<std::string>& args, std::span<const EventRow> rows) {
     payloads.add(row.payload);
     salts.add_bytes(row.salt);
     envelopes.add(row.envelope);
-    hashes.add_bytes(bytes(row.leaf_hash));
+    hashes.add_bytes(bytes_of(row.leaf_hash));
   }
   for (ArrayLiteral* column : {&positions, &streams, &versions, &types, &actors, &reasons,
                                &requests, &command_ids, &payloads, &salts, &envelopes, &hashes})
@@ -149,6 +142,13 @@ std::string append_one(const Connection& connection, const std::vector<Domain>& 
 }
 
 }  // namespace
+
+std::string fold_of_log(const InlineProjection& projection, const std::string& first,
+                        const std::string& last) {
+  return "WITH batch AS (SELECT position, stream, version, type, recorded_at, payload FROM events"
+         " WHERE position BETWEEN " +
+         first + " AND " + last + ") " + projection.fold_sql;
+}
 
 void prepare_append(Connection& connection, const std::vector<Domain>& domains) {
   // In SQL and not by the protocol, so that they can share a round trip with COMMIT.

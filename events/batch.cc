@@ -89,12 +89,12 @@ void prepare_batch_statements(Connection& connection, const std::vector<Domain>&
   prepare_append(connection, domains);
 }
 
-LockedHead begin_and_lock_head(Connection& connection) {
+LogHead begin_and_lock_head(Connection& connection) {
   const pqxx::result rows = connection.exec("BEGIN; EXECUTE lock_head");
   if (rows.size() != 1) throw CorruptLog("log_head must have exactly one row");
-  return {rows[0][0].c_str(),
-          {rows[0][1].as<std::int64_t>()},
-          timestamp(rows[0][2].as<std::int64_t>())};
+  return {{rows[0][1].as<std::int64_t>()},
+          timestamp(rows[0][2].as<std::int64_t>()),
+          rows[0][0].c_str()};
 }
 
 Batch::Batch(Connection& connection, const std::vector<Domain>& domains)
@@ -176,7 +176,7 @@ void Batch::begin_lock_and_load(const std::vector<const Command*>& commands,
                                         {row[3].as<std::int64_t>()},
                                         timestamp(row[4].as<std::int64_t>())};
     } else {
-      start_at({row[5].c_str(), {row[2].as<std::int64_t>()}, timestamp(row[3].as<std::int64_t>())},
+      start_at({{row[2].as<std::int64_t>()}, timestamp(row[3].as<std::int64_t>()), row[5].c_str()},
                timestamp(row[4].as<std::int64_t>()), refuse_clock);
     }
   }
@@ -191,11 +191,11 @@ void Batch::load_one(const std::string& stream,
   if (rows.size() != 1) throw CorruptLog("log_head must have exactly one row");
   const pqxx::row row = rows[0];
   if (!row[0].is_null()) known.state = state_of(row, 0);
-  start_at({row[10].c_str(), {row[7].as<std::int64_t>()}, timestamp(row[8].as<std::int64_t>())},
+  start_at({{row[7].as<std::int64_t>()}, timestamp(row[8].as<std::int64_t>()), row[10].c_str()},
            timestamp(row[9].as<std::int64_t>()), refuse_clock);
 }
 
-void Batch::start_at(LockedHead head, Timestamp clock,
+void Batch::start_at(LogHead head, Timestamp clock,
                      const std::function<void(Timestamp)>& refuse_clock) {
   head_ = std::move(head);
   next_position_ = first_position();

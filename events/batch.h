@@ -17,15 +17,8 @@ namespace writ {
 /// Prepares on `connection` what begin_and_lock_head and a Batch run. Once a connection.
 void prepare_batch_statements(Connection& connection, const std::vector<Domain>& domains);
 
-/// The head of the log as read under its lock.
-struct LockedHead {
-  std::string log_id;  ///< Hex.
-  Position position;
-  Timestamp recorded_at;
-};
-
 /// Begins a transaction and locks the head: the fence between all processes, held to its end.
-LockedHead begin_and_lock_head(Connection& connection);
+LogHead begin_and_lock_head(Connection& connection);
 
 /// Answers a command: what became of it, or why it failed without effect.
 using CommandResult = std::variant<Outcome, std::exception_ptr>;
@@ -75,8 +68,7 @@ class Batch final : public Reader {
   void begin_lock_and_load(const std::vector<const Command*>& commands,
                            const std::function<void(Timestamp)>& refuse_clock);
   void load_one(const std::string& stream, const std::function<void(Timestamp)>& refuse_clock);
-  void start_at(LockedHead head, Timestamp clock,
-                const std::function<void(Timestamp)>& refuse_clock);
+  void start_at(LogHead head, Timestamp clock, const std::function<void(Timestamp)>& refuse_clock);
   CommandResult decide(const Command& command);
   std::optional<CommandResult> replay(const Command& command);
   Accepted accept(std::vector<NewEvent> events);
@@ -87,7 +79,7 @@ class Batch final : public Reader {
 
   Connection& connection_;
   const std::vector<Domain>& domains_;
-  LockedHead head_;
+  LogHead head_;
   Timestamp now_{};
   Position next_position_;
 

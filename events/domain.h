@@ -67,6 +67,11 @@ struct InlineProjection {
   std::string fold_sql;
 };
 
+/// The statement that folds the events of the positions `first` to `last`, each a parameter such as
+/// `$1`.
+std::string fold_of_log(const InlineProjection& projection, const std::string& first,
+                        const std::string& last);
+
 /// What a domain registers with the sequencer, which knows none by itself.
 struct Domain {
   std::string name;            ///< Named by the commands it decides.
@@ -80,6 +85,9 @@ struct Domain {
 
   std::vector<InlineProjection> project;
 };
+
+inline constexpr std::size_t kMaxActorBytes = 256;
+inline constexpr std::size_t kMaxReasonBytes = 4096;
 
 /// A request to change something, as the sequencer takes it.
 struct Command {

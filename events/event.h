@@ -18,6 +18,13 @@ struct NewEvent {
   std::map<std::string, std::string> detail;  ///< Flat, at most 4 KiB in all, e.g. `reverted_to`.
 };
 
+/// The newest event of the log, and the log's name.
+struct LogHead {
+  Position position;
+  Timestamp recorded_at;
+  std::string log_id;  ///< Hex.
+};
+
 /// One event as the log keeps it.
 struct RecordedEvent {
   Position position;

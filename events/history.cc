@@ -15,13 +15,6 @@ constexpr char kColumnsOfEvent[] =
     " encode(e.leaf_hash, 'hex')";
 constexpr pqxx::row::size_type kColumns = 13;
 
-std::string from_hex(const std::string& hex) {
-  std::string bytes;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
-    bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
-  return bytes;
-}
-
 RecordedEvent event_of(const pqxx::row& row) {
   RecordedEvent event;
   event.position.value = row[0].as<std::int64_t>();

@@ -10,12 +10,7 @@
 
 namespace writ {
 
-/// The newest event of the log, and the log's name.
-struct LogHead {
-  Position position;
-  Timestamp recorded_at;
-  std::string log_id;  ///< Hex.
-};
+/// The head of the log. Throws CorruptLog when there is none.
 LogHead read_head(Connection& connection);
 
 /// An event with the content of its stream before it.
@@ -50,8 +45,7 @@ std::vector<EventInHistory> read_history(Connection& connection, const HistoryQu
 /// The statement that read_history runs, for a test of its plan.
 std::string history_sql(HistoryQuery::By by, Order order);
 
-/// The newest event of each of `streams` at `position`; nothing where there was none yet. Without
-/// salt and envelope.
+/// The newest event of each of `streams` at `position`; nothing where there was none yet.
 std::vector<std::optional<RecordedEvent>> read_states(Connection& connection,
                                                       const std::vector<std::string>& streams,
                                                       Position position);

@@ -15,8 +15,6 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::steady_clock;
 
-constexpr std::size_t kMaxActorBytes = 256;
-constexpr std::size_t kMaxReasonBytes = 4096;
 constexpr std::size_t kMaxRequestIdBytes = 128;
 constexpr std::size_t kMaxKeyBytes = 128;
 constexpr steady_clock::duration kShortestStep = std::chrono::microseconds(20);
@@ -335,7 +333,7 @@ Sequencer::Resolution Sequencer::resolve(const Batch& batch) {
 Sequencer::Resolution Sequencer::look_for(const Batch& batch) {
   Connection connection(options_.conninfo);
   prepare_batch_statements(connection, domains_);
-  const LockedHead head = begin_and_lock_head(connection);
+  const LogHead head = begin_and_lock_head(connection);
   if (head.log_id != log_id_) throw CorruptLog("another log is in the place of ours");
   connection.exec("UPDATE log_head SET epoch = epoch + 1");
   const std::int64_t first = batch.first_position().value;
@@ -370,7 +368,7 @@ void Sequencer::ensure_connected() {
 /// A head behind what this process has acknowledged, or another event in its place, is a restored
 /// backup or a replica that lagged: writing on would give positions and versions out twice.
 void Sequencer::check_head(Connection& connection) {
-  const LockedHead head = begin_and_lock_head(connection);
+  const LogHead head = begin_and_lock_head(connection);
   const pqxx::result rows =
       connection.exec_params("SELECT encode(leaf_hash, 'hex') FROM events WHERE position = $1",
                              {std::to_string(acknowledged_.value)});

@@ -22,6 +22,10 @@ int hex_value(char c) {
 
 }  // namespace
 
+std::string_view bytes_of(const Digest& digest) {
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
 Digest sha256(std::string_view first, std::string_view second) {
   // OpenSSL 3 looks an algorithm up anew for each digest that does not bring one along, which costs
   // more than hashing a settings record.
@@ -49,9 +53,7 @@ std::string hex(std::string_view bytes) {
   return text;
 }
 
-std::string hex(const Digest& digest) {
-  return hex(std::string_view(reinterpret_cast<const char*>(digest.data()), digest.size()));
-}
+std::string hex(const Digest& digest) { return hex(bytes_of(digest)); }
 
 std::string from_hex(std::string_view text) {
   if (text.size() % 2 != 0) throw std::invalid_argument("a hexadecimal text of odd length");

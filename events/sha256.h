@@ -9,6 +9,9 @@ namespace writ {
 /// A SHA-256 digest, 32 raw bytes.
 using Digest = std::array<unsigned char, 32>;
 
+/// The bytes of a digest; they live as long as it does.
+std::string_view bytes_of(const Digest& digest);
+
 /// SHA-256 of the parts, one after the other.
 Digest sha256(std::string_view first, std::string_view second = {});
 

@@ -19,15 +19,10 @@ constexpr std::chrono::milliseconds kLookAgain{50};
 constexpr std::chrono::milliseconds kTryAgain{500};  // after the connection failed
 constexpr std::chrono::seconds kPatience{5};         // of those who wait for the index
 
-/// Leaves and entries that an event changed. Content that was erased counts as empty.
+/// Leaves and entries that an event changed, as the index has them.
 std::set<std::string> paths_of(const EventInHistory& one) {
-  const auto settings = [](const std::optional<std::string>& payload, Position position) {
-    return payload ? settings_of(*payload, position) : flyteidl2::settings::Settings();
-  };
   std::set<std::string> paths;
-  for (const audit::v1::LeafChange& change :
-       diff_settings(settings(one.previous_payload, one.previous),
-                     settings(one.event.payload, one.event.position))) {
+  for (const audit::v1::LeafChange& change : leaf_changes(one)) {
     paths.insert(change.path());
     if (const auto leaf = leaf_of_path(change.path()); leaf != change.path())
       paths.insert(any_entry(leaf));
@@ -43,6 +38,14 @@ flyteidl2::settings::Settings settings_of(const std::string& payload, Position p
     throw CorruptLog("the payload at position " + std::to_string(position.value) +
                      " cannot be read: " + read.error->message());
   return settings;
+}
+
+std::vector<audit::v1::LeafChange> leaf_changes(const EventInHistory& one) {
+  const auto settings = [](const std::optional<std::string>& payload, Position position) {
+    return payload ? settings_of(*payload, position) : flyteidl2::settings::Settings();
+  };
+  return diff_settings(settings(one.previous_payload, one.previous),
+                       settings(one.event.payload, one.event.position));
 }
 
 Position index_changed_paths(Connection& connection, std::size_t limit) {

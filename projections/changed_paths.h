@@ -11,8 +11,10 @@
 
 #include "events/connection.h"
 #include "events/event.h"
+#include "events/history.h"
 #include "events/log_follower.h"
 #include "flyteidl2/settings/settings_definition.pb.h"
+#include "writ/audit/v1/audit.pb.h"
 
 namespace writ {
 
@@ -69,6 +71,10 @@ struct StreamPath {
 std::vector<std::optional<RecordedEvent>> last_changes(Connection& connection,
                                                        const std::vector<StreamPath>& wanted,
                                                        Position position);
+
+/// What an event changed, against the one before it of its stream. Content that was erased counts
+/// as empty. Throws CorruptLog.
+std::vector<audit::v1::LeafChange> leaf_changes(const EventInHistory& one);
 
 /// The stored settings that `payload` of the event at `position` holds. Throws CorruptLog.
 flyteidl2::settings::Settings settings_of(const std::string& payload, Position position);

@@ -15,10 +15,6 @@ constexpr char kUnknownType[] =
     "SELECT position, type FROM events WHERE starts_with(stream, $1) AND type <> ALL ($2::text[])"
     " ORDER BY position LIMIT 1";
 
-constexpr char kChunkOfLog[] =
-    "WITH batch AS (SELECT position, stream, version, type, recorded_at, payload FROM events"
-    " WHERE position BETWEEN $1 AND $2) ";
-
 void refuse_unknown_types(Connection& connection, const std::string& stream_prefix,
                           const std::vector<std::string>& known_types) {
   ArrayLiteral types;
@@ -45,7 +41,7 @@ RebuildResult rebuild(const std::string& conninfo, const InlineProjection& proje
   connection.exec("DELETE FROM " + table);
   for (std::int64_t done = 0; done < head;) {
     const std::int64_t last = std::min(done + kChunk, head);
-    connection.exec_params(kChunkOfLog + projection.fold_sql,
+    connection.exec_params(fold_of_log(projection, "$1", "$2"),
                            {std::to_string(done + 1), std::to_string(last)});
     done = last;
     progress(done, head);

@@ -3,6 +3,7 @@
 #include <google/protobuf/util/message_differencer.h>
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 
 #include "schema/leaf.h"

@@ -1,13 +1,11 @@
 // Reading of the well-known types that have a JSON form of their own.
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-
 #include <algorithm>
 #include <memory>
 
 #include "schema/protojson_reader.h"
 #include "schema/protojson_text.h"
+#include "schema/stable_bytes.h"
 
 namespace writ::protojson {
 
@@ -21,17 +19,6 @@ const pb::Descriptor* find_type(std::string_view url) {
   if (slash == std::string_view::npos) return nullptr;
   return pb::DescriptorPool::generated_pool()->FindMessageTypeByName(
       std::string(url.substr(slash + 1)));
-}
-
-/// The binary form, the same bytes for the same message: maps are sorted.
-std::string stable_bytes(const pb::Message& message) {
-  std::string bytes;
-  pb::io::StringOutputStream stream(&bytes);
-  pb::io::CodedOutputStream coded(&stream);
-  coded.SetSerializationDeterministic(true);
-  message.SerializeToCodedStream(&coded);
-  coded.Trim();
-  return bytes;
 }
 
 }  // namespace

@@ -29,6 +29,14 @@ ScopeKey parse_storage_key(std::string_view text) {
           std::string(text.substr(colon + 1))};
 }
 
+flyteidl2::settings::SettingsKey settings_key(const ScopeKey& scope, const std::string& org) {
+  flyteidl2::settings::SettingsKey key;
+  key.set_org(org);
+  key.set_domain(scope.domain);
+  key.set_project(scope.project);
+  return key;
+}
+
 ScopeKey scope_key(const flyteidl2::settings::SettingsKey& key) {
   return {key.domain(), key.project()};
 }

@@ -36,6 +36,9 @@ struct ScopeKey {
 /// The scope whose storage key is `text`. Throws std::invalid_argument for what is none.
 ScopeKey parse_storage_key(std::string_view text);
 
+/// The key of the API that names `scope`.
+flyteidl2::settings::SettingsKey settings_key(const ScopeKey& scope, const std::string& org);
+
 /// The scope that `key` names. The key must have passed `validate_key`.
 ScopeKey scope_key(const flyteidl2::settings::SettingsKey& key);
 

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "service/audit_changes.h"
+#include "service/proto_time.h"
 #include "service/settings_commands.h"
 
 namespace writ {

@@ -9,7 +9,8 @@
 #include "schema/base64.h"
 #include "schema/protojson.h"
 #include "schema/validate.h"
-#include "service/settings_writes.h"
+#include "service/proto_time.h"
+#include "service/settings_requests.h"
 
 namespace writ {
 namespace {
@@ -21,11 +22,9 @@ constexpr std::size_t kDefaultPage = 50;
 constexpr std::size_t kLargestPage = 500;
 constexpr std::size_t kMostExamined = 10'000;
 constexpr std::size_t kChunk = 200;
-constexpr std::size_t kMaxActorBytes = 256;
 
 [[noreturn]] void refuse_field(const std::string& path, const std::string& rule) {
-  refuse({{path, "invalid " + path + ": " + rule}});
-  std::abort();
+  throw_violations({{path, "invalid " + path + ": " + rule}});
 }
 
 bool is_settings(const RecordedEvent& event) {
@@ -88,22 +87,6 @@ std::size_t page_size(const audit::v1::ListChangesRequest& request) {
 
 }  // namespace
 
-google::protobuf::Timestamp to_proto(Timestamp time) {
-  google::protobuf::Timestamp out;
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
-  out.set_seconds(seconds.time_since_epoch().count());
-  out.set_nanos(static_cast<int>((time - seconds).count()) * 1000);
-  return out;
-}
-
-Timestamp from_proto(const google::protobuf::Timestamp& time, const std::string& path) {
-  constexpr std::int64_t kYear1 = -62'135'596'800, kYear10000 = 253'402'300'800;
-  if (time.seconds() < kYear1 || time.seconds() >= kYear10000 || time.nanos() < 0 ||
-      time.nanos() > 999'999'999)
-    refuse_field(path, "must be a time of the years 1 to 9999");
-  return Timestamp(std::chrono::microseconds(time.seconds() * 1'000'000 + time.nanos() / 1000));
-}
-
 Position checked_position(std::uint64_t position, Position head, const std::string& path) {
   if (position > static_cast<std::uint64_t>(head.value))
     throw ConnectError(Code::kOutOfRange, "invalid " + path + ": position " +
@@ -124,10 +107,7 @@ Change to_change(const EventInHistory& one, const std::string& org) {
   const RecordedEvent& event = one.event;
   Change change;
   change.set_position(static_cast<std::uint64_t>(event.position.value));
-  const ScopeKey key = scope_of(event);
-  change.mutable_key()->set_org(org);
-  change.mutable_key()->set_domain(key.domain);
-  change.mutable_key()->set_project(key.project);
+  *change.mutable_key() = settings_key(scope_of(event), org);
   change.set_version(static_cast<std::uint64_t>(event.version.value));
   change.set_type(event.type);
   change.set_actor(event.actor);
@@ -143,10 +123,7 @@ Change to_change(const EventInHistory& one, const std::string& org) {
     (*change.mutable_detail())[name] = value.string_value();
   change.set_erased(!event.payload || (one.previous.value != 0 && !one.previous_payload));
   if (change.erased()) return change;
-  const auto before = one.previous_payload ? settings_of(*one.previous_payload, one.previous)
-                                           : flyteidl2::settings::Settings();
-  for (audit::v1::LeafChange& leaf : diff_settings(before, stored_settings(event)))
-    *change.add_leaves() = std::move(leaf);
+  for (audit::v1::LeafChange& leaf : leaf_changes(one)) *change.add_leaves() = std::move(leaf);
   return change;
 }
 

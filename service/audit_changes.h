@@ -10,13 +10,6 @@
 
 namespace writ {
 
-/// The API's form of a time.
-google::protobuf::Timestamp to_proto(Timestamp time);
-
-/// A time as the log keeps it, cut to microseconds. Throws ConnectError naming `path` when it is no
-/// time of the years 1 to 9999.
-Timestamp from_proto(const google::protobuf::Timestamp& time, const std::string& path);
-
 /// A position of a request. Throws out_of_range naming `path` when it is beyond `head`.
 Position checked_position(std::uint64_t position, Position head, const std::string& path);
 

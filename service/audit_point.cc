@@ -4,6 +4,7 @@
 
 #include "service/audit_changes.h"
 #include "service/connect.h"
+#include "service/proto_time.h"
 #include "service/settings_commands.h"
 
 namespace writ {

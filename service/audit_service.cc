@@ -1,43 +1,18 @@
 #include "service/audit_service.h"
 
 #include "schema/leaf_diff.h"
-#include "schema/protojson.h"
-#include "schema/prune.h"
-#include "schema/validate.h"
 #include "service/audit_blame.h"
 #include "service/audit_changes.h"
 #include "service/audit_point.h"
-#include "service/settings_writes.h"
+#include "service/proto_time.h"
+#include "service/settings_requests.h"
 
 namespace writ {
 namespace {
 
 using audit::v1::Point;
 
-constexpr std::size_t kLongestReason = 4096;
-
-template <typename Request>
-ScopeKey checked_key(const RequestContext& context, const Request& request) {
-  refuse(validate_key(request.has_key() ? &request.key() : nullptr));
-  ScopeKey key = scope_key(request.key());
-  context.set_log_key(key.storage_key());
-  return key;
-}
-
 std::uint64_t number(Position position) { return static_cast<std::uint64_t>(position.value); }
-
-void fill_key(const ScopeKey& key, const std::string& org, flyteidl2::settings::SettingsKey* out) {
-  out->set_org(org);
-  out->set_domain(key.domain);
-  out->set_project(key.project);
-}
-
-std::string revert_fingerprint(const ScopeKey& key, const audit::v1::RevertRequest& request) {
-  const Digest digest =
-      sha256("Revert" + std::string(1, '\0') + key.storage_key(),
-             std::to_string(request.version()) + '\0' + std::to_string(request.to_version()));
-  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
-}
 
 }  // namespace
 
@@ -53,7 +28,7 @@ audit::v1::ListChangesResponse AuditService::list_changes(
 
 audit::v1::GetSettingsAtResponse AuditService::get_settings_at(
     const RequestContext& context, const audit::v1::GetSettingsAtRequest& request) {
-  const ScopeKey key = checked_key(context, request);
+  const ScopeKey key = checked_key(context, key_of(request));
   return sources_.pool.read(context.deadline, [&](Connection& connection) {
     const Position position = resolve_point(connection, request.at(), key, "at");
     const std::vector<StoredAt> chain = chain_at(connection, key, position);
@@ -63,7 +38,7 @@ audit::v1::GetSettingsAtResponse AuditService::get_settings_at(
     *response.mutable_effective()->mutable_settings() = merge_chain(chain);
     for (const StoredAt& one : chain) {
       flyteidl2::settings::SettingsRecord& record = *response.add_levels();
-      fill_key(one.key, request.key().org(), record.mutable_key());
+      *record.mutable_key() = settings_key(one.key, request.key().org());
       *record.mutable_settings() = one.settings;
       if (one.event) record.set_version(static_cast<std::uint64_t>(one.event->version.value));
     }
@@ -73,7 +48,7 @@ audit::v1::GetSettingsAtResponse AuditService::get_settings_at(
 
 audit::v1::BlameResponse AuditService::blame(const RequestContext& context,
                                              const audit::v1::BlameRequest& request) {
-  const ScopeKey key = checked_key(context, request);
+  const ScopeKey key = checked_key(context, key_of(request));
   PathFilter filter;
   try {
     filter = PathFilter(request.path());
@@ -89,7 +64,7 @@ audit::v1::BlameResponse AuditService::blame(const RequestContext& context,
 
 audit::v1::DiffResponse AuditService::diff(const RequestContext& context,
                                            const audit::v1::DiffRequest& request) {
-  const ScopeKey key = checked_key(context, request);
+  const ScopeKey key = checked_key(context, key_of(request));
   return sources_.pool.read(context.deadline, [&](Connection& connection) {
     const auto settings_at = [&](Position position) {
       const std::vector<StoredAt> chain = chain_at(connection, key, position);
@@ -108,7 +83,7 @@ audit::v1::DiffResponse AuditService::diff(const RequestContext& context,
 
 audit::v1::RevertResponse AuditService::revert(const RequestContext& context,
                                                const audit::v1::RevertRequest& request) {
-  const ScopeKey key = checked_key(context, request);
+  const ScopeKey key = checked_key(context, key_of(request));
   std::vector<Violation> violations;
   if (request.to_version() == 0)
     violations.push_back({"to_version", "the version to go back to is required"});
@@ -117,7 +92,7 @@ audit::v1::RevertResponse AuditService::revert(const RequestContext& context,
   if (violations.empty() && request.version() == request.to_version())
     violations.push_back({"to_version", "version " + std::to_string(request.version()) +
                                             " is what the record says now; nothing to go back to"});
-  if (request.reason().size() > kLongestReason)
+  if (request.reason().size() > kMaxReasonBytes)
     violations.push_back({"reason", "invalid reason: must be at most 4096 bytes"});
   if (request.reason().find('\0') != std::string::npos)
     violations.push_back({"reason", "invalid reason: must not contain U+0000"});
@@ -132,17 +107,18 @@ audit::v1::RevertResponse AuditService::revert(const RequestContext& context,
   flyteidl2::settings::SettingsRecord& record = *response.mutable_settings_record();
   *record.mutable_key() = request.key();
   *record.mutable_settings() = stored_settings(earlier);
+  const StreamVersion expected = expected_version(request.version());
+  const std::string to_version = std::to_string(request.to_version());
   SettingsCommand command{SettingsCommand::Kind::kUpdate,
                           key,
                           *earlier.payload,
-                          {static_cast<std::int64_t>(std::min<std::uint64_t>(
-                              request.version(), std::numeric_limits<std::int64_t>::max()))},
-                          {{"reverted_to", std::to_string(request.to_version())}}};
+                          expected,
+                          {{"reverted_to", to_version}}};
   RequestContext told = context;
   if (!request.reason().empty()) told.reason = request.reason();
-  const Accepted accepted = submit_settings(
-      sources_.sequencer, told, std::move(command),
-      context.idempotency_key.empty() ? std::string() : revert_fingerprint(key, request));
+  const Accepted accepted =
+      submit_settings(sources_.sequencer, told, std::move(command),
+                      command_fingerprint("Revert", key, expected, to_version));
   record.set_version(static_cast<std::uint64_t>(accepted.events.back().version.value));
   response.set_position(number(accepted.events.back().position));
   return response;

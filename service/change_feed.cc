@@ -1,5 +1,7 @@
 #include "service/change_feed.h"
 
+#include <algorithm>
+
 #include "projections/settings.h"
 #include "service/audit_changes.h"
 

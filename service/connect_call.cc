@@ -1,13 +1,12 @@
 #include "service/connect_call.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <malloc.h>
 
 #include <algorithm>
 #include <charconv>
 
 #include "schema/protojson.h"
+#include "schema/stable_bytes.h"
 #include "service/gzip.h"
 #include "service/json_text.h"
 
@@ -148,14 +147,7 @@ void decode_message(Codec codec, std::string_view bytes, google::protobuf::Messa
 
 std::string encode_message(Codec codec, const google::protobuf::Message& message) {
   if (codec == Codec::kJson) return write_json(message);
-  std::string out;
-  out.reserve(message.ByteSizeLong());
-  google::protobuf::io::StringOutputStream stream(&out);
-  google::protobuf::io::CodedOutputStream coded(&stream);
-  coded.SetSerializationDeterministic(true);
-  message.SerializeWithCachedSizes(&coded);
-  coded.Trim();
-  return out;
+  return stable_bytes(message);
 }
 
 const std::string& SharedMessage::as_proto() const {

@@ -11,7 +11,6 @@ namespace writ {
 namespace {
 
 using prometheus::MetricFamily;
-using prometheus::MetricType;
 
 using Bounds = prometheus::Histogram::BucketBoundaries;
 
@@ -36,12 +35,6 @@ void LogMetrics::observe(const CommittedBatch& batch) {
 }
 
 std::vector<MetricFamily> LogMetrics::collect(const SequencerStatus& status) const {
-  const auto gauge = [](const char* name, const char* help, auto value) {
-    return single_metric(name, help, MetricType::Gauge, static_cast<double>(value));
-  };
-  const auto counter = [](const char* name, const char* help, auto value) {
-    return single_metric(name, help, MetricType::Counter, static_cast<double>(value));
-  };
   const auto seconds = [](auto span) { return std::chrono::duration<double>(span).count(); };
   std::vector<MetricFamily> families = {
       gauge("writ_log_head_position", "Newest position known to be committed.", status.head.value),

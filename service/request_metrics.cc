@@ -104,24 +104,7 @@ std::vector<MetricFamily> RequestMetrics::Collect() const {
   return {std::move(counts), std::move(times)};
 }
 
-MetricFamily single_metric(const std::string& name, const std::string& help, MetricType type,
-                           double value) {
-  ClientMetric metric;
-  if (type == MetricType::Counter) {
-    metric.counter.value = value;
-  } else {
-    metric.gauge.value = value;
-  }
-  return {name, help, type, {metric}};
-}
-
 std::vector<MetricFamily> server_metrics(const HttpServerState& state) {
-  const auto gauge = [](const char* name, const char* help, auto value) {
-    return single_metric(name, help, MetricType::Gauge, static_cast<double>(value));
-  };
-  const auto counter = [](const char* name, const char* help, auto value) {
-    return single_metric(name, help, MetricType::Counter, static_cast<double>(value));
-  };
   return {
       gauge("writ_connections", "Open connections.", state.connections),
       gauge("writ_connections_idle", "Connections between two requests.", state.idle),

@@ -55,8 +55,18 @@ class RequestMetrics : public prometheus::Collectable {
 };
 
 /// One metric without labels.
-prometheus::MetricFamily single_metric(const std::string& name, const std::string& help,
-                                       prometheus::MetricType type, double value);
+template <typename Number>
+prometheus::MetricFamily gauge(const std::string& name, const std::string& help, Number value) {
+  prometheus::ClientMetric metric;
+  metric.gauge.value = static_cast<double>(value);
+  return {name, help, prometheus::MetricType::Gauge, {metric}};
+}
+template <typename Number>
+prometheus::MetricFamily counter(const std::string& name, const std::string& help, Number value) {
+  prometheus::ClientMetric metric;
+  metric.counter.value = static_cast<double>(value);
+  return {name, help, prometheus::MetricType::Counter, {metric}};
+}
 
 /// The state of the connections, under names that begin with `writ_`.
 std::vector<prometheus::MetricFamily> server_metrics(const HttpServerState& state);

@@ -1,30 +1,18 @@
 #include "service/settings_service.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-
-#include <algorithm>
-#include <limits>
-
 #include "projections/settings.h"
 #include "schema/merge.h"
 #include "schema/protojson.h"
 #include "schema/prune.h"
 #include "schema/scope.h"
+#include "schema/stable_bytes.h"
 #include "schema/validate.h"
-#include "service/settings_writes.h"
+#include "service/settings_requests.h"
 
 namespace writ {
 namespace {
 
-using flyteidl2::settings::Settings;
-using flyteidl2::settings::SettingsKey;
 using flyteidl2::settings::SettingsRecord;
-
-template <typename Request>
-const SettingsKey* key_of(const Request& request) {
-  return request.has_key() ? &request.key() : nullptr;
-}
 
 std::vector<std::string> storage_keys(const std::vector<ScopeKey>& levels) {
   std::vector<std::string> keys;
@@ -32,25 +20,10 @@ std::vector<std::string> storage_keys(const std::vector<ScopeKey>& levels) {
   return keys;
 }
 
-std::string fingerprint(std::string_view method, const ScopeKey& key, const Settings& pruned,
-                        std::int64_t version) {
-  std::string bytes;
-  {
-    google::protobuf::io::StringOutputStream stream(&bytes);
-    google::protobuf::io::CodedOutputStream out(&stream);
-    out.SetSerializationDeterministic(true);
-    pruned.SerializeToCodedStream(&out);
-  }
-  const std::string head =
-      std::string(method) + '\0' + key.storage_key() + '\0' + std::to_string(version) + '\0';
-  const Digest digest = sha256(head, bytes);
-  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
-}
-
 /// Sends a validated write through the sequencer and answers the record as it is now stored.
 template <typename Request>
 SettingsRecord write(Sequencer& sequencer, const RequestContext& context, const Request& request,
-                     SettingsCommand::Kind kind, std::int64_t expected) {
+                     SettingsCommand::Kind kind, StreamVersion expected) {
   SettingsRecord record;
   *record.mutable_key() = request.key();
   *record.mutable_settings() = request.settings();
@@ -58,12 +31,12 @@ SettingsRecord write(Sequencer& sequencer, const RequestContext& context, const 
   const ScopeKey key = scope_key(request.key());
   context.set_log_key(key.storage_key());
 
-  SettingsCommand command{kind, key, write_json(record.settings()), {expected}};
+  SettingsCommand command{kind, key, write_json(record.settings()), expected};
   std::string print;
   if (!context.idempotency_key.empty())
-    print =
-        fingerprint(kind == SettingsCommand::Kind::kCreate ? "CreateSettings" : "UpdateSettings",
-                    key, record.settings(), expected);
+    print = command_fingerprint(
+        kind == SettingsCommand::Kind::kCreate ? "CreateSettings" : "UpdateSettings", key, expected,
+        stable_bytes(record.settings()));
   const Accepted accepted =
       submit_settings(sequencer, context, std::move(command), std::move(print));
   record.set_version(static_cast<std::uint64_t>(accepted.events.back().version.value));
@@ -83,9 +56,7 @@ std::vector<Violation> validate_write(const Request& request) {
 
 flyteidl2::settings::GetSettingsResponse SettingsService::get_settings(
     const RequestContext& context, const flyteidl2::settings::GetSettingsRequest& request) {
-  refuse(validate_key(key_of(request)));
-  context.set_log_key(scope_key(request.key()).storage_key());
-  const auto levels = scope_key(request.key()).levels();
+  const auto levels = checked_key(context, key_of(request)).levels();
   const auto stored = reader_.fetch(storage_keys(levels), context.deadline);
   std::vector<Level> chain;
   for (std::size_t i = 0; i < levels.size(); ++i)
@@ -99,17 +70,13 @@ flyteidl2::settings::GetSettingsResponse SettingsService::get_settings(
 
 flyteidl2::settings::GetSettingsForEditResponse SettingsService::get_settings_for_edit(
     const RequestContext& context, const flyteidl2::settings::GetSettingsForEditRequest& request) {
-  refuse(validate_key(key_of(request)));
-  context.set_log_key(scope_key(request.key()).storage_key());
-  const auto levels = scope_key(request.key()).levels();
+  const auto levels = checked_key(context, key_of(request)).levels();
   const auto stored = reader_.fetch(storage_keys(levels), context.deadline);
   flyteidl2::settings::GetSettingsForEditResponse response;
   *response.mutable_requestedkey() = request.key();
   for (std::size_t i = 0; i < levels.size(); ++i) {
     SettingsRecord& record = *response.add_levels();
-    record.mutable_key()->set_org(request.key().org());
-    record.mutable_key()->set_domain(levels[i].domain);
-    record.mutable_key()->set_project(levels[i].project);
+    *record.mutable_key() = settings_key(levels[i], request.key().org());
     record.mutable_settings();
     if (!stored[i]) continue;
     *record.mutable_settings() = stored[i]->settings;
@@ -123,7 +90,7 @@ flyteidl2::settings::CreateSettingsResponse SettingsService::create_settings(
   refuse(validate_write(request));
   flyteidl2::settings::CreateSettingsResponse response;
   *response.mutable_settingsrecord() =
-      write(sequencer_, context, request, SettingsCommand::Kind::kCreate, 0);
+      write(sequencer_, context, request, SettingsCommand::Kind::kCreate, {0});
   return response;
 }
 
@@ -133,12 +100,10 @@ flyteidl2::settings::UpdateSettingsResponse SettingsService::update_settings(
   if (request.version() == 0)
     violations.push_back({"version", "a version is required; use CreateSettings for a new record"});
   refuse(violations);
-  // A version beyond the log's range is one that no record has.
-  const auto expected = static_cast<std::int64_t>(
-      std::min<std::uint64_t>(request.version(), std::numeric_limits<std::int64_t>::max()));
   flyteidl2::settings::UpdateSettingsResponse response;
   *response.mutable_settingsrecord() =
-      write(sequencer_, context, request, SettingsCommand::Kind::kUpdate, expected);
+      write(sequencer_, context, request, SettingsCommand::Kind::kUpdate,
+            expected_version(request.version()));
   return response;
 }
 

@@ -14,7 +14,6 @@ namespace writ::test {
 namespace {
 
 constexpr const char* kRead = "/writ.reference.ReferenceService/Read";
-constexpr const char* kEcho = "/writ.reference.ReferenceService/Echo";
 
 std::string url_safe(std::string base64) {
   for (char& c : base64) c = c == '+' ? '-' : c == '/' ? '_' : c;

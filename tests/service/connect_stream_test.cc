@@ -21,8 +21,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-constexpr const char* kCount = "/writ.reference.ReferenceService/Count";
-constexpr const char* kEcho = "/writ.reference.ReferenceService/Echo";
 constexpr const char* kFail = "/writ.reference.ReferenceService/Fail";
 
 std::string enveloped(std::string_view data, std::uint8_t flags = 0) {

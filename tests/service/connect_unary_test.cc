@@ -16,7 +16,6 @@ using reference::EchoRequest;
 using reference::EchoResponse;
 using reference::FailRequest;
 
-constexpr const char* kEcho = "/writ.reference.ReferenceService/Echo";
 constexpr const char* kRead = "/writ.reference.ReferenceService/Read";
 constexpr const char* kFail = "/writ.reference.ReferenceService/Fail";
 

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "tests/service/raw_client.h"
+#include "tests/service/reference_service.h"
 #include "tests/support/wait.h"
 
 namespace writ::test {
@@ -69,8 +70,7 @@ void GoodClient::work() {
 
 bool GoodClient::try_once(RawClient& connection, std::size_t number) {
   const std::string text = R"({"text":"good )" + std::to_string(number) + "\"";
-  const RawAnswer answer = connection.exchange(
-      post("/writ.reference.ReferenceService/Echo", "application/json", text + "}"));
+  const RawAnswer answer = connection.exchange(post(kEcho, "application/json", text + "}"));
   if (answer.status == 200 && answer.body.starts_with(text)) return true;
   const bool turned_away = answer.status == 0 || answer.status == 503;
   if (!turned_away && report_.wrong.empty()) {

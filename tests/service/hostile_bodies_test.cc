@@ -18,8 +18,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-constexpr const char* kEcho = "/writ.reference.ReferenceService/Echo";
-constexpr const char* kCount = "/writ.reference.ReferenceService/Count";
 constexpr std::size_t kLimit = 4 * 1024 * 1024;
 constexpr const char* kTooLarge =
     R"({"code":"resource_exhausted","message":"the message is larger than the limit of 4194304 bytes"})";

@@ -15,7 +15,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr const char* kEcho = "/writ.reference.ReferenceService/Echo";
 constexpr std::size_t kPlaces = 1024;  // of a server with default options
 // Whoever is late gives way after three seconds, when all places are taken.
 constexpr milliseconds kFullHouse{6'000};

@@ -16,8 +16,6 @@ using namespace std::string_literals;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr const char* kEcho = "/writ.reference.ReferenceService/Echo";
-
 struct Row {
   const char* name;
   std::string bytes;

@@ -14,8 +14,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr const char* kEcho = "/writ.reference.ReferenceService/Echo";
-
 HttpServerOptions few_connections(std::size_t count) {
   HttpServerOptions options;
   options.max_connections = count;

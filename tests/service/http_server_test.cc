@@ -18,8 +18,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-constexpr const char* kEcho = "/writ.reference.ReferenceService/Echo";
-
 // The one connection has said what it wants, in one piece.
 bool becomes_busy(HttpServer& server) {
   return wait_until([&] {

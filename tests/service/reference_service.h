@@ -5,6 +5,9 @@
 
 namespace writ::test {
 
+inline constexpr const char* kEcho = "/writ.reference.ReferenceService/Echo";
+inline constexpr const char* kCount = "/writ.reference.ReferenceService/Count";
+
 /// Thrown by `Fail` for code 100: an exception the router was told how to translate.
 class TranslatedFailure : public std::runtime_error {
  public:

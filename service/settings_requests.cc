@@ -1,6 +1,10 @@
-#include "service/settings_writes.h"
+#include "service/settings_requests.h"
+
+#include <algorithm>
+#include <limits>
 
 #include "google/rpc/error_details.pb.h"
+#include "service/proto_time.h"
 #include "writ/settings/v1/errors.pb.h"
 
 namespace writ {
@@ -23,9 +27,7 @@ constexpr std::size_t kCommandOverheadBytes = 1024;
   const StreamState& current = rejected.current.value();
   detail->set_current_version(static_cast<std::uint64_t>(current.version.value));
   detail->set_actor(current.actor);
-  const auto micros = current.recorded_at.time_since_epoch().count();
-  detail->mutable_time()->set_seconds(micros / 1'000'000);
-  detail->mutable_time()->set_nanos(static_cast<int>(micros % 1'000'000) * 1000);
+  *detail->mutable_time() = to_proto(current.recorded_at);
   detail->set_position(static_cast<std::uint64_t>(current.position.value));
   throw ConnectError(Code::kFailedPrecondition, "settings version conflict" + where)
       .with_detail(std::move(detail));
@@ -33,8 +35,7 @@ constexpr std::size_t kCommandOverheadBytes = 1024;
 
 }  // namespace
 
-void refuse(const std::vector<Violation>& violations) {
-  if (violations.empty()) return;
+void throw_violations(const std::vector<Violation>& violations) {
   auto detail = std::make_shared<google::rpc::BadRequest>();
   for (const Violation& violation : violations) {
     auto* field = detail->add_field_violations();
@@ -43,6 +44,33 @@ void refuse(const std::vector<Violation>& violations) {
   }
   throw ConnectError(Code::kInvalidArgument, violations.front().message)
       .with_detail(std::move(detail));
+}
+
+void refuse(const std::vector<Violation>& violations) {
+  if (!violations.empty()) throw_violations(violations);
+}
+
+ScopeKey checked_key(const RequestContext& context, const flyteidl2::settings::SettingsKey* key) {
+  refuse(validate_key(key));
+  ScopeKey scope = scope_key(*key);
+  context.set_log_key(scope.storage_key());
+  return scope;
+}
+
+StreamVersion expected_version(std::uint64_t version) {
+  return {static_cast<std::int64_t>(
+      std::min<std::uint64_t>(version, std::numeric_limits<std::int64_t>::max()))};
+}
+
+std::string command_fingerprint(std::string_view method, const ScopeKey& key,
+                                StreamVersion expected, std::string_view what) {
+  std::string head(method);
+  for (const std::string& part : {key.storage_key(), std::to_string(expected.value)}) {
+    head += '\0';
+    head += part;
+  }
+  head += '\0';
+  return std::string(bytes_of(sha256(head, what)));
 }
 
 Accepted submit_settings(Sequencer& sequencer, const RequestContext& context,
