@@ -9,6 +9,7 @@ namespace {
 constexpr std::chrono::milliseconds kListen{250};    // how soon stop is noticed
 constexpr std::chrono::seconds kAskAnyway{5};        // without a notification
 constexpr std::chrono::milliseconds kTryAgain{500};  // after the connection failed
+constexpr std::chrono::milliseconds kBreath{10};     // between questions while news come fast
 
 }  // namespace
 
@@ -56,9 +57,12 @@ void LogFollower::work() {
       connection.listen("writ_log");
       while (!stopped()) {
         publish(read_head(connection).position);
-        const auto ask = Clock::now() + kAskAnyway;
-        while (!stopped() && Clock::now() < ask && !connection.wait_for_notification(kListen)) {
+        const auto asked = Clock::now();
+        while (!stopped() && Clock::now() < asked + kAskAnyway &&
+               !connection.wait_for_notification(kListen)) {
         }
+        std::unique_lock lock(mutex_);
+        moved_.wait_until(lock, asked + kBreath, [&] { return stopping_; });
       }
     } catch (const std::exception&) {
       // Away, or about to say so to whoever asks it something; here the next try is all there is.

@@ -17,6 +17,7 @@ constexpr std::size_t kChunk = 500;
 constexpr std::chrono::seconds kLookAnyway{2};  // another process may have done the work
 constexpr std::chrono::milliseconds kLookAgain{50};
 constexpr std::chrono::milliseconds kTryAgain{500};  // after the connection failed
+constexpr std::chrono::milliseconds kBreath{200};    // between rounds that nobody waits for
 constexpr std::chrono::seconds kPatience{5};         // of those who wait for the index
 
 /// Leaves and entries that an event changed, as the index has them.
@@ -49,7 +50,8 @@ std::vector<audit::v1::LeafChange> leaf_changes(const EventInHistory& one) {
 }
 
 Position index_changed_paths(Connection& connection, std::size_t limit) {
-  connection.exec("BEGIN");
+  // What a crash takes back is indexed again; so nobody's commit waits for this one's.
+  connection.exec("BEGIN; SET LOCAL synchronous_commit = off");
   const pqxx::result own = connection.exec(
       "SELECT position FROM projections WHERE name = 'changed_paths' FOR UPDATE SKIP LOCKED");
   if (own.empty()) {
@@ -123,6 +125,10 @@ void ChangedPaths::set_indexed(Position position) {
 
 void ChangedPaths::wait_for(Position position, Clock::time_point deadline) const {
   std::unique_lock lock(mutex_);
+  if (indexed_ < position) {
+    wanted_ = std::max(wanted_, position);
+    moved_.notify_all();
+  }
   moved_.wait_until(lock, std::min(deadline, Clock::now() + kPatience),
                     [&] { return indexed_ >= position || stopping_ || !stopped_why_.empty(); });
   if (indexed_ >= position) return;
@@ -140,9 +146,12 @@ void ChangedPaths::work() {
         const Position before = indexed();
         const Position done = index_changed_paths(connection, kChunk);
         set_indexed(done);
-        const Position head = follower_.wait_beyond(done, Clock::now() + kLookAnyway);
-        // Another process is at it.
-        if (head > done && done == before) wait(kLookAgain);
+        follower_.wait_beyond(done, Clock::now() + kLookAnyway);
+        if (done == before) {
+          wait(kLookAgain);  // another process may be at it
+        } else if (done.value - before.value < static_cast<std::int64_t>(kChunk)) {
+          wait_for_demand(kBreath);  // so that many changes cost one transaction
+        }
       }
     } catch (const CorruptLog& e) {
       warn_(std::string("the index of changed settings stopped: ") + e.what());
@@ -159,6 +168,11 @@ void ChangedPaths::work() {
 void ChangedPaths::wait(std::chrono::milliseconds time) const {
   std::unique_lock lock(mutex_);
   moved_.wait_for(lock, time, [&] { return stopping_; });
+}
+
+void ChangedPaths::wait_for_demand(std::chrono::milliseconds time) const {
+  std::unique_lock lock(mutex_);
+  moved_.wait_for(lock, time, [&] { return stopping_ || wanted_ > indexed_; });
 }
 
 std::vector<std::optional<RecordedEvent>> last_changes(Connection& connection,

@@ -45,6 +45,8 @@ class ChangedPaths {
   Position indexed() const;
   void set_indexed(Position position);
   void wait(std::chrono::milliseconds time) const;
+  /// The same, but no longer once somebody waits for what is not indexed yet.
+  void wait_for_demand(std::chrono::milliseconds time) const;
 
   const std::string conninfo_;
   const LogFollower& follower_;
@@ -52,6 +54,7 @@ class ChangedPaths {
   mutable std::mutex mutex_;
   mutable std::condition_variable moved_;
   Position indexed_;
+  mutable Position wanted_;  // the most that anybody waited for
   std::string stopped_why_;
   bool stopping_ = false;
   std::thread thread_;

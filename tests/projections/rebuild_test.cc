@@ -39,7 +39,8 @@ struct RebuildFixture : SettingsLog {
         " 'tester', '', '', gen_random_uuid(), '{\"n\":' || n || '}', '\\x00', '', '\\x00'"
         " FROM log_head h, (SELECT max(version) AS version FROM events WHERE stream = 'settings/" +
         key + "') v, generate_series(1, " + std::to_string(count) +
-        ") n; UPDATE log_head SET position = (SELECT max(position) FROM events)");
+        ") n; UPDATE log_head SET (position, tree_size) ="
+            " (SELECT max(position), max(position) FROM events)");
   }
 };
 

@@ -31,7 +31,15 @@ SequencerOptions options_of(const TestDatabase& database) {
 
 SettingsLog::SettingsLog() : owner(database.owner()), sequencer(options_of(database), {scribe()}) {}
 
+std::unique_ptr<Sequencer> SettingsLog::another_sequencer() const {
+  return std::make_unique<Sequencer>(options_of(database), std::vector<Domain>{scribe()});
+}
+
 Accepted SettingsLog::write(std::vector<NewEvent> events) {
+  return write(sequencer, std::move(events));
+}
+
+Accepted SettingsLog::write(Sequencer& sequencer, std::vector<NewEvent> events) {
   Command command;
   command.domain = "scribe";
   command.body = std::move(events);

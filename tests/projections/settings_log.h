@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,10 @@ struct SettingsLog {
 
   /// Appends all events in one transaction, as one command. Throws what the sequencer throws.
   Accepted write(std::vector<NewEvent> events);
+
+  /// A sequencer beside the own one, and an append through it.
+  std::unique_ptr<Sequencer> another_sequencer() const;
+  static Accepted write(Sequencer& sequencer, std::vector<NewEvent> events);
 
   /// All rows of the table, as PostgreSQL writes them, one a line.
   std::string rows();
