@@ -1,6 +1,9 @@
 #include "events/append.h"
 
+#include <stdexcept>
+
 #include "events/array_literal.h"
+#include "events/tiles.h"
 
 namespace writ {
 namespace {
@@ -17,7 +20,8 @@ constexpr char kManyRows[] =
 constexpr char kMoveHead[] = R"sql(
   RETURNING position, stream, version, type, recorded_at, payload
 ), moved AS (
-  UPDATE log_head SET position = $13::bigint, recorded_at = $16::timestamptz
+  UPDATE log_head SET position = $13::bigint, tree_size = $13::bigint,
+                      recorded_at = $16::timestamptz, root = $17::bytea, frontier = $18::bytea
 ), checked AS (
   UPDATE projections SET position = $13::bigint WHERE name = ANY ($14::text[])
 ))sql";
@@ -26,7 +30,7 @@ constexpr char kRemember[] = R"sql(, remembered AS (
   INSERT INTO commands (actor, idempotency_key, command_id, fingerprint, first_position,
                         last_position, created_at)
   SELECT *, $16::timestamptz
-  FROM unnest($17::text[], $18::text[], $19::uuid[], $20::bytea[], $21::bigint[], $22::bigint[])
+  FROM unnest($19::text[], $20::text[], $21::uuid[], $22::bytea[], $23::bigint[], $24::bigint[])
 ))sql";
 
 constexpr char kNotify[] =
@@ -34,9 +38,9 @@ constexpr char kNotify[] =
 
 // A single event in small statements: starting the one that does it all costs more than they do.
 constexpr char kPrepareOne[] = R"sql(
-PREPARE move_head (bigint, timestamptz, text[]) AS
+PREPARE move_head (bigint, timestamptz, text[], bytea, bytea) AS
 WITH checked AS (UPDATE projections SET position = $1 WHERE name = ANY ($3))
-UPDATE log_head SET position = $1, recorded_at = $2;
+UPDATE log_head SET position = $1, tree_size = $1, recorded_at = $2, root = $4, frontier = $5;
 PREPARE append_event (bigint, text, bigint, text, text, text, text, uuid, text, bytea, text, bytea,
                       timestamptz) AS )sql";
 constexpr char kOneRow[] = "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
@@ -89,13 +93,28 @@ std::string names_of_projections(const std::vector<Domain>& domains) {
   return std::move(names).take();
 }
 
-/// The parameters after those of the events: $13 to $16.
+std::string bytea(std::string_view bytes) { return "\\x" + hex(bytes); }
+
+/// Moves the tree past the events. Answers what stores the tiles that they fill, "" as a rule.
+std::string move_tree(const Append& what) {
+  std::string fill;
+  for (const EventRow& row : what.events)
+    what.tree.append(row.leaf_hash, [&](const TreeNode& node, const Digest& hash) {
+      if (const auto tile = tile_completed_by(node)) fill += fill_tile_sql(*tile, hash);
+    });
+  if (what.tree.size() != what.head.value) throw std::logic_error("the tree is not of the log");
+  return fill;
+}
+
+/// The parameters after those of the events: $13 to $18.
 void add_rest(std::vector<std::string>& args, const std::vector<Domain>& domains,
               const Append& what) {
   args.push_back(std::to_string(what.head.value));
   args.push_back(names_of_projections(domains));
   args.emplace_back(what.notify ? "t" : "f");
   args.push_back(format_timestamp(what.recorded_at));
+  args.push_back(bytea(bytes_of(what.tree.root())));
+  args.push_back(bytea(what.tree.bytes()));
 }
 
 void add_keys(std::vector<std::string>& args, std::span<const KeyRow> rows) {
@@ -123,6 +142,7 @@ std::string execute(const Connection& connection, const std::string& name,
 
 std::string append_one(const Connection& connection, const std::vector<Domain>& domains,
                        const Append& what) {
+  const std::string fill = move_tree(what);
   const EventRow& row = what.events.front();
   const std::string position = std::to_string(row.position.value);
   const std::string version = std::to_string(row.version.value);
@@ -131,14 +151,31 @@ std::string append_one(const Connection& connection, const std::vector<Domain>& 
       execute(connection, "append_event",
               {position, row.stream.value, version, row.type, row.command->actor,
                row.command->reason, row.command->request_id, row.command_id, row.payload,
-               "\\x" + hex(row.salt), row.envelope, "\\x" + hex(row.leaf_hash), recorded_at});
+               bytea(row.salt), row.envelope, bytea(bytes_of(row.leaf_hash)), recorded_at});
   for (const Domain& domain : domains)
     for (const InlineProjection& projection : domain.project)
       sql += execute(connection, "fold_" + projection.name, {position});
   const std::string head = std::to_string(what.head.value);
-  sql += execute(connection, "move_head", {head, recorded_at, names_of_projections(domains)});
+  sql += execute(connection, "move_head",
+                 {head, recorded_at, names_of_projections(domains),
+                  bytea(bytes_of(what.tree.root())), bytea(what.tree.bytes())});
+  sql += fill;
   if (what.notify) sql += "NOTIFY writ_log, '" + head + "';";
   return sql;
+}
+
+/// Answers what is left to run: what stores the tiles that are full now.
+std::string append_events(Connection& connection, const std::vector<Domain>& domains,
+                          const Append& what) {
+  std::string fill = move_tree(what);
+  std::vector<std::string> args;
+  args.reserve(24);
+  add_many(args, what.events);
+  add_rest(args, domains, what);
+  if (!what.keys.empty()) add_keys(args, what.keys);
+  connection.exec_prepared(what.keys.empty() ? "append" : "append_with_keys",
+                           pqxx::prepare::make_dynamic_params(args));
+  return fill;
 }
 
 }  // namespace
@@ -159,20 +196,15 @@ void prepare_append(Connection& connection, const std::vector<Domain>& domains) 
 }
 
 void append(Connection& connection, const std::vector<Domain>& domains, const Append& what) {
-  std::vector<std::string> args;
-  args.reserve(22);
-  add_many(args, what.events);
-  add_rest(args, domains, what);
-  if (!what.keys.empty()) add_keys(args, what.keys);
-  connection.exec_prepared(what.keys.empty() ? "append" : "append_with_keys",
-                           pqxx::prepare::make_dynamic_params(args));
+  if (const std::string fill = append_events(connection, domains, what); !fill.empty())
+    connection.exec(fill);
 }
 
 void append_and_commit(Connection& connection, const std::vector<Domain>& domains,
                        const Append& what) {
   if (what.events.size() != 1 || !what.keys.empty()) {
-    append(connection, domains, what);
-    connection.exec("COMMIT");
+    const std::string fill = append_events(connection, domains, what);
+    connection.exec(fill + "COMMIT");
     return;
   }
   // When one of them fails the server leaves the rest alone, COMMIT as well.

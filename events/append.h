@@ -6,6 +6,7 @@
 
 #include "events/connection.h"
 #include "events/domain.h"
+#include "events/merkle.h"
 
 namespace writ {
 
@@ -32,19 +33,22 @@ struct Append {
   std::span<const EventRow> events;
   std::span<const KeyRow> keys;
   Timestamp recorded_at;
-  Position head;  ///< The log's head afterwards.
-  bool notify;    ///< Whether listeners are told: at most once a transaction.
+  Position head;   ///< The log's head afterwards.
+  Frontier& tree;  ///< Of the log before; is moved past the events.
+  bool notify;     ///< Whether listeners are told: at most once a transaction.
 };
 
 /// Prepares what append runs. Once a connection.
 void prepare_append(Connection& connection, const std::vector<Domain>& domains);
 
 /// Inserts events, folds them into the domains' inline projections, remembers idempotency keys,
-/// moves the head and notifies: one statement, one round trip. Under the head's lock.
+/// moves the head and the tree and notifies: one statement, one round trip. One more only when a
+/// tile fills, which one event in 256 does. Under the head's lock.
 void append(Connection& connection, const std::vector<Domain>& domains, const Append& what);
 
-/// The same and COMMIT: a round trip more, but for a single event without a key, the lone write,
-/// none. After ConnectionLost nobody knows whether it is committed; after StorageError it is not.
+/// The same and COMMIT: a round trip more, full tiles included, but for a single event without a
+/// key, the lone write, none. After ConnectionLost nobody knows whether it is committed; after
+/// StorageError it is not.
 void append_and_commit(Connection& connection, const std::vector<Domain>& domains,
                        const Append& what);
 

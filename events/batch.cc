@@ -7,6 +7,7 @@
 #include "events/array_literal.h"
 #include "events/envelope.h"
 #include "events/storable_text.h"
+#include "events/tiles.h"
 
 namespace writ {
 namespace {
@@ -30,8 +31,8 @@ CROSS JOIN LATERAL (SELECT * FROM events WHERE events.stream = s.stream
                     ORDER BY events.version DESC LIMIT 1) e
 UNION ALL
 SELECT 3, 0, position, (extract(epoch FROM recorded_at) * 1000000)::bigint,
-       (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, encode(log_id, 'hex'), NULL, NULL,
-       NULL
+       (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, encode(log_id, 'hex'), NULL,
+       encode(frontier, 'hex'), NULL
 FROM log_head)sql";
 
 constexpr char kLoadRemembered[] = R"sql(
@@ -49,7 +50,8 @@ constexpr char kLoadOne[] = R"sql(
 SELECT e.version, e.position, (extract(epoch FROM e.recorded_at) * 1000000)::bigint, e.type,
        e.actor, encode(e.leaf_hash, 'hex'), CASE WHEN $2 THEN e.payload END, head.position,
        (extract(epoch FROM head.recorded_at) * 1000000)::bigint,
-       (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, encode(head.log_id, 'hex')
+       (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, encode(head.log_id, 'hex'),
+       encode(head.frontier, 'hex')
 FROM log_head head
 LEFT JOIN LATERAL (SELECT * FROM events WHERE stream = $1 ORDER BY version DESC LIMIT 1) e ON true
 )sql";
@@ -111,7 +113,7 @@ std::vector<CommandResult> Batch::run(const std::vector<const Command*>& command
 
 void Batch::commit() {
   writ::append_and_commit(connection_, domains_,
-                          {rows_, keys_, now_, {next_position_.value - 1}, true});
+                          {rows_, keys_, now_, {next_position_.value - 1}, tree_, true});
 }
 
 const Domain& Batch::domain_of(const Command& command) const {
@@ -177,7 +179,7 @@ void Batch::begin_lock_and_load(const std::vector<const Command*>& commands,
                                         timestamp(row[4].as<std::int64_t>())};
     } else {
       start_at({{row[2].as<std::int64_t>()}, timestamp(row[3].as<std::int64_t>()), row[5].c_str()},
-               timestamp(row[4].as<std::int64_t>()), refuse_clock);
+               row[7].c_str(), timestamp(row[4].as<std::int64_t>()), refuse_clock);
     }
   }
 }
@@ -192,13 +194,14 @@ void Batch::load_one(const std::string& stream,
   const pqxx::row row = rows[0];
   if (!row[0].is_null()) known.state = state_of(row, 0);
   start_at({{row[7].as<std::int64_t>()}, timestamp(row[8].as<std::int64_t>()), row[10].c_str()},
-           timestamp(row[9].as<std::int64_t>()), refuse_clock);
+           row[11].c_str(), timestamp(row[9].as<std::int64_t>()), refuse_clock);
 }
 
-void Batch::start_at(LogHead head, Timestamp clock,
+void Batch::start_at(LogHead head, const std::string& frontier, Timestamp clock,
                      const std::function<void(Timestamp)>& refuse_clock) {
   head_ = std::move(head);
   next_position_ = first_position();
+  tree_ = frontier_at(head_.position, from_hex(frontier));
   refuse_clock(clock);
   now_ = std::max(clock, head_.recorded_at);
 }
@@ -270,6 +273,7 @@ Accepted Batch::accept(std::vector<NewEvent> events) {
 
 void Batch::take_back() {
   if (savepoint_open_) connection_.exec("ROLLBACK TO SAVEPOINT command; RELEASE SAVEPOINT command");
+  if (savepoint_open_) tree_ = tree_at_savepoint_;
   savepoint_open_ = false;
   rows_.resize(std::min(rows_.size(), accepted_rows_));
   next_position_.value -= static_cast<std::int64_t>(appended_.size());
@@ -333,6 +337,7 @@ LookupRows Batch::query(const std::string& sql, const std::vector<std::string>& 
     accepted_rows_ = 0;
     connection_.exec("SAVEPOINT command");
     savepoint_open_ = true;
+    tree_at_savepoint_ = tree_;
   }
   if (!rows_.empty()) flush(rows_.size());
   LookupRows found;
@@ -351,7 +356,8 @@ void Batch::stage(std::vector<NewEvent> events) {
 void Batch::flush(std::size_t count) {
   const Position head{count == rows_.size() ? next_position_.value - 1
                                             : rows_[count].position.value - 1};
-  writ::append(connection_, domains_, {std::span(rows_).first(count), keys_, now_, head, false});
+  writ::append(connection_, domains_,
+               {std::span(rows_).first(count), keys_, now_, head, tree_, false});
   rows_.erase(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(count));
   keys_.clear();
 }

@@ -11,6 +11,7 @@
 #include "events/append.h"
 #include "events/connection.h"
 #include "events/domain.h"
+#include "events/merkle.h"
 
 namespace writ {
 
@@ -44,6 +45,8 @@ class Batch final : public Reader {
   const std::vector<std::string>& command_ids() const { return command_ids_; }
   /// Hex of the leaf hash of the last event appended; "" when none was.
   const std::string& last_leaf_hash() const { return last_leaf_hash_; }
+  /// The root of the tree, once committed.
+  Digest root() const { return tree_.root(); }
 
   std::optional<StreamState> latest(const StreamName& stream) override;
   LookupRows query(const std::string& sql, const std::vector<std::string>& args) override;
@@ -68,7 +71,8 @@ class Batch final : public Reader {
   void begin_lock_and_load(const std::vector<const Command*>& commands,
                            const std::function<void(Timestamp)>& refuse_clock);
   void load_one(const std::string& stream, const std::function<void(Timestamp)>& refuse_clock);
-  void start_at(LogHead head, Timestamp clock, const std::function<void(Timestamp)>& refuse_clock);
+  void start_at(LogHead head, const std::string& frontier, Timestamp clock,
+                const std::function<void(Timestamp)>& refuse_clock);
   CommandResult decide(const Command& command);
   std::optional<CommandResult> replay(const Command& command);
   Accepted accept(std::vector<NewEvent> events);
@@ -82,6 +86,7 @@ class Batch final : public Reader {
   LogHead head_;
   Timestamp now_{};
   Position next_position_;
+  Frontier tree_;  // of what is written
 
   std::unordered_map<std::string, Known> states_;
   std::map<const Command*, std::exception_ptr> unloadable_;  // their streams could not be named
@@ -99,6 +104,7 @@ class Batch final : public Reader {
   std::vector<std::pair<std::string, Known>> undo_;
   std::size_t accepted_rows_ = 0;  // rows_ before this index belong to accepted commands
   bool savepoint_open_ = false;
+  Frontier tree_at_savepoint_;
 };
 
 }  // namespace writ

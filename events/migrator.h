@@ -6,7 +6,7 @@
 namespace writ {
 
 /// This program's number: it refuses a database whose `schema_info.min_program` is greater.
-inline constexpr int kProgramNumber = 1;
+inline constexpr int kProgramNumber = 2;
 
 /// What `migrate` found and did.
 struct MigrationResult {

@@ -41,7 +41,7 @@ END $$;
 GRANT USAGE ON SCHEMA writ TO writ_app;
 GRANT USAGE, CREATE ON SCHEMA writ_build TO writ_app;
 REVOKE ALL ON ALL TABLES IN SCHEMA writ FROM writ_app, PUBLIC;
-GRANT SELECT, INSERT ON events, commands TO writ_app;
+GRANT SELECT, INSERT ON events, commands, tiles TO writ_app;
 GRANT SELECT, UPDATE ON log_head TO writ_app;
 GRANT SELECT ON schema_info TO writ_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON projections, settings, changed_paths TO writ_app;

@@ -46,6 +46,9 @@ const char* const kChanges[] = {
     "UPDATE commands SET fingerprint = ''",
     "DELETE FROM commands",
     "TRUNCATE commands",
+    "UPDATE tiles SET root = sha256('another')",
+    "DELETE FROM tiles",
+    "TRUNCATE tiles",
 };
 
 }  // namespace
@@ -130,8 +133,9 @@ BOOST_AUTO_TEST_CASE(a_payload_is_never_without_its_salt) {
 BOOST_AUTO_TEST_CASE(there_is_one_head) {
   BOOST_CHECK_EQUAL(refusal(owner, "INSERT INTO log_head SELECT * FROM log_head"), "23505");
   BOOST_CHECK_EQUAL(refusal(owner,
-                            "INSERT INTO log_head (log_id, epoch, position, recorded_at, only_row)"
-                            " VALUES ('\\x00', 1, 0, 'epoch', false)"),
+                            "INSERT INTO log_head (log_id, epoch, position, recorded_at, root,"
+                            " frontier, tree_size, only_row)"
+                            " VALUES ('\\x00', 1, 0, 'epoch', '', '', 0, false)"),
                     "23514");
 }
 

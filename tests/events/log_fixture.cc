@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <typeinfo>
 
+#include "tests/support/tree_checks.h"
 #include "tests/support/wait.h"
 
 namespace writ {
@@ -206,6 +207,8 @@ void check_log(LogFixture& fixture) {
   };
   for (const auto& [rule, broken] : rules)
     BOOST_CHECK_MESSAGE(fixture.number(broken) == 0, "not so: " << rule);
+  BOOST_TEST(broken_tree(fixture.owner) == std::vector<std::string>{},
+             boost::test_tools::per_element());
 }
 
 }  // namespace writ

@@ -39,11 +39,11 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_not_the_one_acknowledged_stops_the_writing) {
   };
   const Row rows[] = {
       {"a restored backup",
-       "DELETE FROM events WHERE position = 2; UPDATE log_head SET position = 1",
+       "DELETE FROM events WHERE position = 2; UPDATE log_head SET (position, tree_size, root,"
+       " frontier) = (SELECT 1, 1, leaf_hash, leaf_hash FROM events)",
        "the log ends at position 1, behind position 2"},
       {"a backup that was written to",
-       "UPDATE events SET leaf_hash = sha256('another') WHERE position = 2; UPDATE log_head SET "
-       "position = 2",
+       "UPDATE events SET leaf_hash = sha256('another') WHERE position = 2",
        "another event at position 2"},
       {"a head without its event", "DELETE FROM events WHERE position = 2",
        "another event at position 2"},

@@ -40,7 +40,7 @@ struct RebuildFixture : SettingsLog {
         " FROM log_head h, (SELECT max(version) AS version FROM events WHERE stream = 'settings/" +
         key + "') v, generate_series(1, " + std::to_string(count) +
         ") n; UPDATE log_head SET (position, tree_size) ="
-            " (SELECT max(position), max(position) FROM events)");
+        " (SELECT max(position), max(position) FROM events)");
   }
 };
 
