@@ -1,9 +1,11 @@
 #include "service/audit_service.h"
 
+#include "projections/settings.h"
 #include "schema/leaf_diff.h"
 #include "service/audit_blame.h"
 #include "service/audit_changes.h"
 #include "service/audit_point.h"
+#include "service/method_access.h"
 #include "service/proto_time.h"
 #include "service/settings_requests.h"
 
@@ -13,6 +15,13 @@ namespace {
 using audit::v1::Point;
 
 std::uint64_t number(Position position) { return static_cast<std::uint64_t>(position.value); }
+
+/// The scope that an event is about; the instance for what is about no settings.
+ScopeKey scope_of(const RecordedEvent& event) {
+  const std::string& stream = event.stream.value;
+  if (!stream.starts_with(kSettingsStreamPrefix)) return {};
+  return parse_storage_key(std::string_view(stream).substr(kSettingsStreamPrefix.size()));
+}
 
 }  // namespace
 
@@ -134,6 +143,7 @@ audit::v1::GetEventResponse AuditService::get_event(const RequestContext& contex
     const std::optional<RecordedEvent> event = read_event(connection, position);
     if (!event)
       throw CorruptLog("the event at position " + std::to_string(position.value) + " is missing");
+    require_role(context, Role::kAuditor, scope_of(*event));
     audit::v1::GetEventResponse response;
     response.set_position(number(event->position));
     response.set_stream(event->stream.value);

@@ -15,6 +15,7 @@ namespace writ {
 
 struct Router::Tables {
   std::map<std::string, PlainHandler, std::less<>> plain;
+  std::map<std::string, PathHandler, std::less<>> below;  // by a prefix with its last slash
   std::map<std::string, RpcMethod, std::less<>> methods;  // by "/package.Service/Method"
   std::set<std::string, std::less<>> services;            // "/package.Service"
 
@@ -183,11 +184,60 @@ void Router::get(std::string path, PlainHandler handler) {
   tables_->plain.insert_or_assign(std::move(path), std::move(handler));
 }
 
+void Router::get_below(std::string prefix, PathHandler handler) {
+  tables_->below.insert_or_assign(std::move(prefix), std::move(handler));
+}
+
+namespace {
+
+constexpr std::chrono::seconds kAskAgain{5};
+
+// A stream that ends when its caller may no longer have it: a token that expired or was revoked.
+class CheckedSink : public StreamSink {
+ public:
+  CheckedSink(StreamSink& out, std::function<void()> check) : out_(out), check_(std::move(check)) {}
+
+  bool send(const SharedMessage& message) override {
+    check();
+    return out_.send(message);
+  }
+  bool send(const google::protobuf::Message& message) override {
+    check();
+    return out_.send(message);
+  }
+  bool alive() override {
+    check();
+    return out_.alive();
+  }
+
+ private:
+  void check() {
+    const auto now = RequestContext::Clock::now();
+    if (now < next_) return;
+    check_();
+    next_ = now + kAskAgain;
+  }
+
+  StreamSink& out_;
+  const std::function<void()> check_;
+  RequestContext::Clock::time_point next_ = RequestContext::Clock::now() + kAskAgain;
+};
+
+}  // namespace
+
 void Router::add_unary(const google::protobuf::MethodDescriptor* method,
                        const google::protobuf::Message& request,
                        const google::protobuf::Message& response, UnaryCall call) {
   RpcMethod entry = make_method(method, request, response, false);
   entry.unary = std::move(call);
+  if (options_.access_to) {
+    entry.unary = [check = options_.access_to(*method), call = std::move(entry.unary)](
+                      const RequestContext& context, const google::protobuf::Message& message,
+                      const MessageSink& answer) {
+      check(context, message);
+      call(context, message, answer);
+    };
+  }
   tables_->add(std::move(entry));
 }
 
@@ -196,12 +246,25 @@ void Router::add_stream(const google::protobuf::MethodDescriptor* method,
                         const google::protobuf::Message& response, StreamCall call) {
   RpcMethod entry = make_method(method, request, response, true);
   entry.stream = std::move(call);
+  if (options_.access_to) {
+    entry.stream = [this, check = options_.access_to(*method), call = std::move(entry.stream)](
+                       const RequestContext& context, const google::protobuf::Message& message,
+                       StreamSink& out) {
+      check(context, message);
+      CheckedSink checked(out, [&] {
+        RequestContext now = context;
+        now.caller = options_.identify(*context.http);
+        check(now, message);
+      });
+      call(context, message, checked);
+    };
+  }
   tables_->add(std::move(entry));
 }
 
 void Router::handle(const HttpRequest& request, HttpResponse& response) const {
   try {
-    if (options_.only_local_pages) check_local_page(options_, request.head);
+    if (options_.only_local_pages()) check_local_page(options_, request.head);
     expose_to_page(options_.allowed_origins, request, response);
     const auto path = canonical_path(request.head.path);
     if (!path) throw ConnectError(Code::kInvalidArgument, "malformed path");
@@ -212,6 +275,14 @@ void Router::handle(const HttpRequest& request, HttpResponse& response) const {
     if (const auto method = tables_->methods.find(*path); method != tables_->methods.end()) {
       response.record.route = method->second.route;
       return answer_call(method->second, options_, request, response);
+    }
+    for (const auto& [prefix, handler] : tables_->below) {
+      if (!path->starts_with(prefix)) continue;
+      response.record.route = prefix;
+      const auto rest = std::string_view(*path).substr(prefix.size());
+      return answer_plain(
+          [&](const HttpRequest& in, HttpResponse& out) { handler(in, rest, out); }, options_,
+          request, response);
     }
     const std::size_t slash = path->rfind('/');
     if (slash != 0 && slash != path->npos && tables_->services.contains(path->substr(0, slash))) {

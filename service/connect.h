@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "service/caller.h"
 #include "service/http_message.h"
 
 namespace writ {
@@ -76,11 +77,12 @@ struct AnswerNotes {
 struct RequestContext {
   using Clock = std::chrono::steady_clock;
 
-  std::string actor;            ///< Who asks.
-  std::string reason;           ///< `Writ-Reason`, "" when absent.
-  std::string request_id;       ///< `X-Request-Id`, echoed or made.
-  std::string idempotency_key;  ///< `Idempotency-Key`, "" when absent.
-  Clock::time_point deadline;   ///< When the caller stops waiting; a stream may have no end.
+  Caller caller;                 ///< Who asks.
+  std::string reason;            ///< `Writ-Reason`, "" when absent.
+  bool reason_required = false;  ///< A change without a reason is to be refused.
+  std::string request_id;        ///< `X-Request-Id`, echoed or made.
+  std::string idempotency_key;   ///< `Idempotency-Key`, "" when absent.
+  Clock::time_point deadline;    ///< When the caller stops waiting; a stream may have no end.
 
   const google::protobuf::MethodDescriptor* method = nullptr;
   /// The request itself; null in tests that make their own context.
@@ -93,6 +95,10 @@ struct RequestContext {
   /// Leaves the key for the log, when there is a log.
   void set_log_key(std::string key) const;
 };
+
+/// Throws ConnectError unless the caller may make this request.
+using AccessCheck =
+    std::function<void(const RequestContext&, const google::protobuf::Message& request)>;
 
 /// Takes the one answer of a unary call.
 using MessageSink = std::function<void(const google::protobuf::Message&)>;
@@ -144,13 +150,19 @@ struct RouterOptions {
       30'000};  ///< A unary caller's deadline when it sends none.
   /// The anonymous default run on loopback: a Host that is no loopback name and a foreign Origin
   /// are refused, so that no web page can reach the server.
-  bool only_local_pages = false;
+  std::function<bool()> only_local_pages = [] { return false; };
   /// Origins of web pages that may call, as `https://host:port`; "*" allows every one.
   std::vector<std::string> allowed_origins;
 
-  /// Names the caller or throws ConnectError (unauthenticated). Unset: "anonymous", or
-  /// `unverified:<X-Writ-Actor>`, which anybody can claim.
-  std::function<std::string(const HttpRequest&)> identify;
+  /// Says who asks or throws ConnectError (unauthenticated). By default everybody is anonymous and
+  /// may do everything. A stream asks again while it lasts.
+  std::function<Caller(const HttpRequest&)> identify = [](const HttpRequest&) {
+    return anonymous_caller();
+  };
+  /// The check of each method that is registered, made before its handler is called; may throw to
+  /// refuse the method. Unset: there are no checks.
+  std::function<AccessCheck(const google::protobuf::MethodDescriptor&)> access_to;
+  bool require_reason = false;  ///< Tells handlers to refuse changes without a reason.
   /// Turns exceptions of lower layers into answers, e.g. storage unavailable into `unavailable`.
   /// What it does not know is answered `internal` with the request id only.
   std::function<std::optional<ConnectError>(std::exception_ptr)> translate;
@@ -164,6 +176,8 @@ struct RouterOptions {
 class Router {
  public:
   using PlainHandler = std::function<void(const HttpRequest&, HttpResponse&)>;
+  /// Also gets the path behind the prefix.
+  using PathHandler = std::function<void(const HttpRequest&, std::string_view, HttpResponse&)>;
   using UnaryCall = std::function<void(
       const RequestContext&, const google::protobuf::Message& request, const MessageSink& answer)>;
 
@@ -177,6 +191,10 @@ class Router {
 
   /// `GET` (and HEAD) of exactly this path, e.g. "/healthz".
   void get(std::string path, PlainHandler handler);
+
+  /// `GET` (and HEAD) of every path that begins with this prefix and is no route of its own. The
+  /// prefix ends with a slash and stands for them all in the log and the metrics.
+  void get_below(std::string prefix, PathHandler handler);
 
   /// Serves a unary method: `Response handler(const RequestContext&, const Request&)`. The handler
   /// may throw ConnectError. Throws std::logic_error when the types are not those of the method.

@@ -24,7 +24,6 @@ constexpr std::size_t kParsedSize = 32;
 constexpr std::size_t kMostTimeoutDigits = 10;
 constexpr std::size_t kLongestReason = 4096;
 constexpr std::size_t kLongestIdempotencyKey = 128;
-constexpr std::size_t kLongestActor = 200;
 constexpr std::size_t kLongestWarning = 1024;
 // What takes this much leaves nothing behind when it is done.
 constexpr std::size_t kTrimmed = 8 * 1024 * 1024;
@@ -45,17 +44,6 @@ bool is_too_large(const std::variant<std::string, GzipError>& result) {
 bool is_digits(std::string_view text) {
   return !text.empty() &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-// The head parser has refused control characters in header values already.
-std::string claimed_actor(const RequestHead& head) {
-  const auto claim = head.find("X-Writ-Actor");
-  if (!claim || claim->empty()) return "anonymous";
-  if (claim->size() > kLongestActor || !is_utf8(*claim) || claim->find('\t') != claim->npos) {
-    throw invalid(
-        "invalid X-Writ-Actor: must be at most 200 bytes of UTF-8 without control characters");
-  }
-  return "unverified:" + std::string(*claim);
 }
 
 std::string read_reason(const RequestHead& head) {
@@ -270,7 +258,8 @@ RequestContext make_context(const HttpRequest& request, const RpcMethod& method,
     context.deadline =
         timeout ? request.received + *timeout : RequestContext::Clock::time_point::max();
   }
-  context.actor = options.identify ? options.identify(request) : claimed_actor(request.head);
+  context.caller = options.identify(request);
+  context.reason_required = options.require_reason;
   context.reason = read_reason(request.head);
   context.idempotency_key = read_idempotency_key(request.head);
   return context;

@@ -189,7 +189,7 @@ void call(const RpcMethod& method, const RouterOptions& options, const Wire& wir
   const auto timeout = connect ? parse_connect_timeout(request.head.find("Connect-Timeout-Ms"))
                                : parse_grpc_timeout(request.head.find("Grpc-Timeout"));
   const RequestContext context = make_context(request, method, options, timeout, out.notes());
-  response.record.actor = context.actor;
+  response.record.actor = context.caller.name;
   check_body_is_here(request, options.max_message_bytes, out.notes());
   std::string text;
   const Envelope envelope = read_envelope(wire, request.body, &text);

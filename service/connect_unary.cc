@@ -43,7 +43,7 @@ void call_unary(const RpcMethod& method, const RouterOptions& options, const Una
   check_connect_version(request.head);
   const auto timeout = parse_connect_timeout(request.head.find("Connect-Timeout-Ms"));
   const RequestContext context = make_context(request, method, options, timeout, notes);
-  response.record.actor = context.actor;
+  response.record.actor = context.caller.name;
   check_body_is_here(request, options.max_message_bytes, notes);
   MessageBytes bytes(input.bytes, is_gzip(input.encoding), context, options);
   // A request is many small messages: together on an arena, whose first block serves most of them.

@@ -12,8 +12,7 @@ constexpr const char* kRequestHeaders =
     "Connect-Protocol-Version, Connect-Timeout-Ms, Content-Encoding, Content-Type, "
     "Grpc-Accept-Encoding, "
     "Grpc-Encoding, Grpc-Timeout, Idempotency-Key, Writ-Reason, X-Grpc-Web, X-Request-Id, "
-    "X-User-Agent, "
-    "X-Writ-Actor";
+    "X-User-Agent";
 constexpr const char* kMaxAgeSeconds = "7200";
 // The star covers what handlers add, in browsers that know it.
 constexpr const char* kAnswerHeaders =

@@ -62,6 +62,13 @@ StreamVersion expected_version(std::uint64_t version) {
       std::min<std::uint64_t>(version, std::numeric_limits<std::int64_t>::max()))};
 }
 
+void check_reason(const RequestContext& context) {
+  if (!context.reason_required || !trim_blanks(context.reason).empty()) return;
+  throw_violations({{"reason",
+                     "a reason is required: send it in the header Writ-Reason, or in the field "
+                     "`reason` where the request has one"}});
+}
+
 std::string command_fingerprint(std::string_view method, const ScopeKey& key,
                                 StreamVersion expected, std::string_view what) {
   std::string head(method);
@@ -75,12 +82,13 @@ std::string command_fingerprint(std::string_view method, const ScopeKey& key,
 
 Accepted submit_settings(Sequencer& sequencer, const RequestContext& context,
                          SettingsCommand settings, std::string fingerprint) {
+  check_reason(context);
   const ScopeKey key = settings.key;
   Command command;
   command.domain = kSettingsDomain;
   command.bytes = settings.payload.size() + kCommandOverheadBytes;
   command.body = std::move(settings);
-  command.actor = context.actor;
+  command.actor = context.caller.name;
   command.reason = context.reason;
   command.request_id = context.request_id;
   command.idempotency_key = context.idempotency_key;

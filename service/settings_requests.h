@@ -32,6 +32,10 @@ const flyteidl2::settings::SettingsKey* key_of(const Request& request) {
 /// The version that a request expects; one beyond the log's range is one that no record has.
 StreamVersion expected_version(std::uint64_t version);
 
+/// Throws invalid_argument when a change needs a reason and has none. For every path that changes
+/// anything.
+void check_reason(const RequestContext& context);
+
 /// What tells a command from others under the same idempotency key: `what` is all that it says
 /// beside its method, record and expected version.
 std::string command_fingerprint(std::string_view method, const ScopeKey& key,

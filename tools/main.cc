@@ -14,6 +14,8 @@ int run(const ServeOptions& options) { return serve(options); }
 
 int run(const RebuildOptions& options) { return rebuild_projection(options); }
 
+int run(const Task& task) { return task.run(); }
+
 int run(const Answer& answer) {
   (answer.exit_code == kSuccess ? std::cout : std::cerr) << answer.text;
   return answer.exit_code;

@@ -5,6 +5,9 @@
 #include <limits>
 
 #include "service/cors.h"
+#include "tools/client/commands.h"
+#include "tools/client/completion.h"
+#include "tools/token.h"
 
 #ifndef WRIT_VERSION
 #error "WRIT_VERSION comes from the build"
@@ -12,6 +15,12 @@
 
 namespace writ {
 namespace {
+
+/// The commands with options of their own: one line each, in the order of --help.
+constexpr void (*kCommands[])(CommandSet&) = {
+    client::add_get,  client::add_set,    client::add_edit,  client::add_log,   client::add_blame,
+    client::add_diff, client::add_revert, client::add_watch, add_token_command,
+};
 
 constexpr char kAbout[] =
     "Writ keeps typed runtime settings at three scopes (instance, domain, project). Every "
@@ -25,15 +34,25 @@ constexpr char kExamples[] = R"(Examples:
   WRIT_DATABASE_URL=postgresql://writ_app:secret@db/writ \
   WRIT_MIGRATE_URL=postgresql://owner:secret@db/writ writ serve
   writ rebuild settings                       build the settings table anew from the log
+  writ set -d production task_resource.max.gpu=8 -m "bigger models"
+  writ get -d production -p analytics         settings in effect, and where each comes from
+  writ log --path task_resource.max           who changed it, when and why
+  source <(writ completion bash)              teach the shell the commands, options and settings
   writ COMMAND --help                         every option of one command
 
 Every option of `serve` and `rebuild` can be given as an environment variable instead: --data-dir is
 WRIT_DATA_DIR, --allow-anonymous is WRIT_ALLOW_ANONYMOUS=true. A flag wins over the environment.
+The client commands find the server by --url or WRIT_URL and say who asks by the token in WRIT_TOKEN.
 
 Exit codes:
   0  done; `serve` was told to stop (SIGTERM, Ctrl-C) and stopped cleanly
   1  could not start, or failed: one line on standard error says why
-  2  wrong or refused options: nothing was touched)";
+  2  wrong or refused options, or a settings file that cannot be read: nothing was touched
+  3  the server refused what was asked as invalid
+  4  somebody else's change came first: nothing was written
+  5  there is no such record or version
+  6  not signed in, or not allowed
+  7  no server there, or none that can serve now)";
 
 constexpr char kServeNotes[] =
     R"(With no --database-url the service owns a private PostgreSQL: made at the first start, stopped with
@@ -43,7 +62,8 @@ With --database-url any UTF-8 PostgreSQL 15 or newer serves, and several `writ s
 database's owner as --migrate-url and a role without rights to change the log as --database-url. Put secrets
 into the environment: others can read a command line. Proxies that pool transactions do not work.
 
-Without authentication everybody who can connect is an administrator, so by default only this machine can.)";
+Without tokens everybody who can connect is an administrator, so by default only this machine can. `writ token create`
+makes the first token; from then on callers need one.)";
 
 void add_database_options(CLI::App& command, DatabaseOptions& options,
                           std::uint64_t& startup_seconds) {
@@ -113,8 +133,10 @@ void add_serve_options(CLI::App& command, ServeOptions& options, std::string& li
       ->capture_default_str();
   command
       .add_flag("--allow-anonymous", options.allow_anonymous,
-                "Let everybody who can connect read and write, also from other machines")
+                "Without tokens: let everybody who can connect read and write, also from other "
+                "machines")
       ->envname("WRIT_ALLOW_ANONYMOUS");
+  add_caller_options(command, options.callers);
   command
       .add_flag("--accept-clock", options.accept_clock,
                 "Append although the database's clock is over an hour ahead of this host's")
@@ -129,7 +151,7 @@ void add_serve_options(CLI::App& command, ServeOptions& options, std::string& li
       ->allow_extra_args(false)
       ->check(CLI::Validator(
           [](const std::string& text) {
-            // Nor "*": while everybody is anonymous, any web page could write.
+            // Nor "*": without tokens, any web page could write.
             if (is_origin(text)) return std::string();
             return "\"" + text +
                    "\" is no origin as browsers send it: http or https, host, and a port unless it "
@@ -154,11 +176,20 @@ CommandLine checked(ServeOptions options, const std::string& listen) {
   } catch (const ListenError& e) {
     return refuse(e.what());
   }
-  if (!options.listen.is_loopback() && !options.allow_anonymous)
+  const IdentityOptions identity =
+      identity_options(options.callers, options.database.data_directory);
+  if (has_authentication(identity)) {
+    if (options.allow_anonymous)
+      return refuse("--allow-anonymous is for a server without tokens, and here is " +
+                    (identity.actor_header.empty() ? identity.token_file.string()
+                                                   : "a proxy that names callers") +
+                    "; leave it out, or remove the tokens");
+  } else if (!options.listen.is_loopback() && !options.allow_anonymous) {
     return refuse(
         "refusing to listen on " + options.listen.text() +
-        ": everybody who can connect would be an administrator; listen on 127.0.0.1, or say "
-        "--allow-anonymous if that is meant");
+        ": without tokens everybody who can connect would be an administrator; make one with `writ "
+        "token create`, listen on 127.0.0.1, or say --allow-anonymous if that is meant");
+  }
   return options;
 }
 
@@ -184,6 +215,14 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       ->required()
       ->check(CLI::IsMember({"settings"}).description(""));
   add_database_options(*rebuild_command, rebuild.database, startup_seconds);
+  CommandSet commands(app);
+  for (const auto add : kCommands) add(commands);
+  std::string shell;
+  CLI::App* completion =
+      app.add_subcommand("completion", "A script that teaches a shell to complete");
+  completion->add_option("shell", shell, "Which one: bash or zsh")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh"}).description(""));
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -197,6 +236,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   rebuild.database.startup_timeout = std::chrono::seconds(startup_seconds);
   if (serve_command->parsed()) return checked(serve, listen);
   if (rebuild_command->parsed()) return rebuild;
+  if (completion->parsed()) return Answer{kSuccess, client::completion_script(app, shell)};
+  if (Action action = commands.chosen()) return Task{std::move(action)};
   return refuse("a command is required, such as serve; see writ --help");
 }
 

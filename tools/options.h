@@ -8,6 +8,9 @@
 #include <vector>
 
 #include "service/listen_address.h"
+#include "tools/command.h"
+#include "tools/exit_codes.h"
+#include "tools/identity_options.h"
 
 namespace writ {
 
@@ -24,6 +27,7 @@ struct ServeOptions {
   DatabaseOptions database = {};
   ListenAddress listen{"127.0.0.1", 8080};
   bool allow_anonymous = false;
+  CallerOptions callers = {};
   bool accept_clock = false;  ///< Append although the database's clock leapt ahead.
   std::size_t read_connections = 8;
   std::size_t batch_limit = 256;                      ///< Commands in one transaction.
@@ -48,12 +52,12 @@ struct Answer {
       text;  ///< Complete lines, for standard output when exit_code is 0, else for standard error.
 };
 
-/// Exit codes of the program, for scripts; `writ --help` lists them.
-inline constexpr int kSuccess = 0;  ///< Did what was asked; for `serve`, was told to stop and did.
-inline constexpr int kFailure = 1;  ///< Could not start, or failed.
-inline constexpr int kUsageError = 2;  ///< The options are wrong or refused; nothing was touched.
+/// One of the commands that bring their own options; to be run.
+struct Task {
+  Action run;
+};
 
-using CommandLine = std::variant<ServeOptions, RebuildOptions, Answer>;
+using CommandLine = std::variant<ServeOptions, RebuildOptions, Task, Answer>;
 
 /// Reads the command line. What a flag does not say, an environment variable does (`--listen`:
 /// WRIT_LISTEN), else the default holds. Listening beyond this machine without authentication is

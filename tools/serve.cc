@@ -14,20 +14,25 @@
 #include "events/connection_pool.h"
 #include "events/migrator.h"
 #include "events/sequencer.h"
+#include "projections/leaf_origins.h"
 #include "projections/settings.h"
 #include "projections/settings_reader.h"
+#include "service/apply_service.h"
 #include "service/audit_service.h"
 #include "service/audit_watch.h"
+#include "service/authenticator.h"
 #include "service/error_translation.h"
 #include "service/file_limit.h"
 #include "service/health.h"
 #include "service/http_server.h"
 #include "service/log_metrics.h"
+#include "service/method_access.h"
 #include "service/request_log.h"
 #include "service/request_metrics.h"
 #include "service/settings_commands.h"
 #include "service/settings_service.h"
 #include "tools/database.h"
+#include "tools/identity_options.h"
 #include "tools/stop_signals.h"
 
 namespace writ {
@@ -41,6 +46,12 @@ constexpr int kLargeBlock = 1024 * 1024;             // given back to the system
 constexpr std::size_t kAuditConnections = 4;         // questions about the past at a time
 constexpr std::chrono::milliseconds kGrace{10'000};  // for requests in flight when told to stop
 
+void tell_failure(std::string_view request, std::string_view what) {
+  tell("request " + std::string(request) + ": " + std::string(what));
+}
+
+void warn(const std::string& line) { tell("warning: " + line); }
+
 std::vector<std::string> start_warnings(const std::string& serving) {
   if (log_is_protected(serving)) return {};
   return {
@@ -48,15 +59,18 @@ std::vector<std::string> start_warnings(const std::string& serving) {
       "writ_app and give the owner as --migrate-url"};
 }
 
-RouterOptions router_options(const ServeOptions& options) {
+RouterOptions router_options(const ServeOptions& options, const Authenticator& authenticator) {
   RouterOptions router;
   router.max_message_bytes = options.max_body_bytes;
   router.allowed_origins = options.allowed_origins;
-  router.only_local_pages = !options.allow_anonymous;
-  router.translate = translate_storage_error;
-  router.log_failure = [](std::string_view request, std::string_view what) {
-    tell("request " + std::string(request) + ": " + std::string(what));
+  router.identify = [&](const HttpRequest& request) { return authenticator.identify(request); };
+  router.only_local_pages = [&, allowed = options.allow_anonymous] {
+    return !allowed && authenticator.anonymous();
   };
+  router.access_to = access_to;
+  router.require_reason = options.callers.require_reason;
+  router.translate = translate_storage_error;
+  router.log_failure = tell_failure;
   return router;
 }
 
@@ -79,7 +93,7 @@ HttpServerOptions http_options(const ServeOptions& options, RequestMetrics& metr
   if (http.max_connections < wanted)
     tell("warning: the limit of open files allows " + std::to_string(http.max_connections) +
          " connections only, not " + std::to_string(wanted));
-  http.log_failure = router_options(options).log_failure;
+  http.log_failure = tell_failure;
   http.log = [&metrics, logger = request_logger(options.log_level)](const RequestRecord& record) {
     metrics.observe(record);
     if (logger->should_log(spdlog::level::info)) logger->info(request_line(record));
@@ -137,7 +151,7 @@ SequencerOptions sequencer_options(const ServeOptions& options, const std::strin
   sequencer.conninfo = conninfo;
   sequencer.batch_limit = options.batch_limit;
   sequencer.accept_clock = options.accept_clock;
-  sequencer.warn = [](const std::string& line) { tell("warning: " + line); };
+  sequencer.warn = warn;
   sequencer.committed = [&metrics](const CommittedBatch& batch) { metrics.observe(batch); };
   return sequencer;
 }
@@ -151,7 +165,7 @@ void serve_from(const ServeOptions& options, const ServiceDatabase& database, Fr
           [](const std::string& line) { tell(line); });
   const std::string serving = with_session_settings(database.app_connection());
   const std::vector<std::string> warnings = start_warnings(serving);
-  for (const std::string& warning : warnings) tell("warning: " + warning);
+  for (const std::string& warning : warnings) warn(warning);
 
   LogMetrics log_metrics;
   ConnectionPool pool(serving, options.read_connections, prepare_settings_queries);
@@ -159,17 +173,22 @@ void serve_from(const ServeOptions& options, const ServiceDatabase& database, Fr
   Sequencer sequencer(sequencer_options(options, serving, log_metrics), {settings_domain()});
   SettingsService settings(sequencer, reader);
   LogFollower follower(serving);
-  ChangedPaths changed_paths(serving, follower,
-                             [](const std::string& line) { tell("warning: " + line); });
+  ChangedPaths changed_paths(serving, follower, warn);
   ConnectionPool audit_pool(serving, kAuditConnections, [](Connection&) {});
   AuditService audit({audit_pool, sequencer, changed_paths});
+  LeafOrigins origins(audit_pool, changed_paths);
+  ApplyService apply({reader, audit_pool, origins});
   ChangeFeed feed(serving, follower);
   std::atomic<bool> stopping = false;
   DatabaseProbe probe(serving);
   const HealthSources health{probe, sequencer, WRIT_VERSION, warnings, stopping};
-  Router router(router_options(options));
+  const IdentityOptions identity =
+      identity_options(options.callers, options.database.data_directory);
+  const Authenticator authenticator(identity, warn);
+  Router router(router_options(options, authenticator));
   register_settings_service(router, settings);
   register_audit_service(router, audit);
+  register_apply_service(router, apply);
   register_watch(router, {audit_pool, changed_paths, feed});
   register_health(router, health);
   register_metrics(router, front, log_metrics, sequencer);
@@ -179,8 +198,9 @@ void serve_from(const ServeOptions& options, const ServiceDatabase& database, Fr
                response.body = schema;
              });
   const Routed routed(front, router);
-  tell("everyone is anonymous and may change everything; serving http://" +
-       front.server.address().text());
+  tell((authenticator.anonymous() ? "everyone is anonymous and may change everything"
+                                  : "callers need a token of " + identity.token_file.string()) +
+       "; serving http://" + front.server.address().text());
   signals.wait();
   tell("stopping after " + signals.name());
   stopping = true;

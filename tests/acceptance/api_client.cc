@@ -9,6 +9,7 @@ namespace writ::test {
 struct ApiClient::Impl {
   explicit Impl(std::uint16_t port) : http("127.0.0.1", port) {}
   httplib::Client http;
+  HttpFields always;
 };
 
 std::string HttpAnswer::header(std::string_view name) const {
@@ -46,6 +47,8 @@ ApiClient::ApiClient(std::uint16_t port, std::chrono::seconds patience)
 ApiClient::~ApiClient() = default;
 ApiClient::ApiClient(ApiClient&&) noexcept = default;
 
+void ApiClient::always(HttpFields headers) { impl_->always = std::move(headers); }
+
 HttpAnswer ApiClient::get(const std::string& path, const HttpFields& headers) {
   return send("GET", path, "", "", headers);
 }
@@ -57,6 +60,7 @@ HttpAnswer ApiClient::send(const std::string& method, const std::string& path,
   request.method = method;
   request.path = path;
   request.body = body;
+  for (const auto& [name, value] : impl_->always) request.headers.emplace(name, value);
   for (const auto& [name, value] : headers) request.headers.emplace(name, value);
   if (!type.empty()) request.headers.emplace("Content-Type", type);
   const httplib::Result result = impl_->http.send(request);

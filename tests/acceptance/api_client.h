@@ -41,6 +41,9 @@ class ApiClient {
   ~ApiClient();
   ApiClient(ApiClient&&) noexcept;
 
+  /// Headers that go with every request from here on.
+  void always(HttpFields headers);
+
   HttpAnswer get(const std::string& path, const HttpFields& headers = {});
   /// `type` "" sends no Content-Type.
   HttpAnswer send(const std::string& method, const std::string& path, const std::string& type,

@@ -2,6 +2,7 @@
 
 #include "tests/acceptance/api_client.h"
 #include "tests/acceptance/log_checks.h"
+#include "tests/acceptance/tokens.h"
 #include "tests/acceptance/writ_process.h"
 
 namespace writ::test {
@@ -37,14 +38,13 @@ BOOST_FIXTURE_TEST_CASE(stand_in_the_event, Service) {
   const std::string reason = "quota raised, see größe \"x\" \\ 2";
   const auto first = client.call("CreateSettings", create("a", "one"),
                                  {{"Writ-Reason", reason}, {"X-Request-Id", "req-1"}});
-  const auto second =
-      client.call("UpdateSettings", update("a", "two", 1), {{"X-Writ-Actor", "jo"}});
+  const auto second = client.call("UpdateSettings", update("a", "two", 1));
   BOOST_TEST(first.header("X-Request-Id") == "req-1");
   const std::string made = second.header("X-Request-Id");
   BOOST_TEST(!made.empty());
   const std::vector<Row> expected = {
       {"1", "settings/v1::a:", "1", "anonymous", reason, "req-1"},
-      {"2", "settings/v1::a:", "2", "unverified:jo", "", made},
+      {"2", "settings/v1::a:", "2", "anonymous", "", made},
   };
   BOOST_TEST((events() == expected));
   BOOST_TEST(broken_invariants(database.conninfo()) == std::vector<std::string>{},
@@ -55,7 +55,6 @@ BOOST_FIXTURE_TEST_CASE(are_refused_when_too_long, Service) {
   const Json body = create("a", "one");
   const HttpFields bad[] = {{{"Writ-Reason", std::string(4097, 'r')}},
                             {{"Writ-Reason", "\xff"}},
-                            {{"X-Writ-Actor", std::string(201, 'a')}},
                             {{"Idempotency-Key", std::string(129, 'k')}},
                             {{"Idempotency-Key", "größe"}}};
   for (const HttpFields& headers : bad) {
@@ -64,10 +63,9 @@ BOOST_FIXTURE_TEST_CASE(are_refused_when_too_long, Service) {
     BOOST_TEST(answer.code() == "invalid_argument");
   }
   BOOST_TEST(count("events") == "0");
-  const auto longest = client.call("CreateSettings", body,
-                                   {{"Writ-Reason", std::string(4096, 'r')},
-                                    {"X-Writ-Actor", std::string(200, 'a')},
-                                    {"Idempotency-Key", std::string(128, 'k')}});
+  const auto longest = client.call(
+      "CreateSettings", body,
+      {{"Writ-Reason", std::string(4096, 'r')}, {"Idempotency-Key", std::string(128, 'k')}});
   BOOST_TEST(longest.status == 200);
 }
 
@@ -143,13 +141,19 @@ BOOST_FIXTURE_TEST_CASE(knows_the_command_however_it_is_said, Service) {
   BOOST_TEST(count("events") == "1");
 }
 
-BOOST_FIXTURE_TEST_CASE(belongs_to_its_actor, Service) {
-  const auto as = [](const char* actor) {
-    return HttpFields{{"Idempotency-Key", "k1"}, {"X-Writ-Actor", actor}};
+BOOST_AUTO_TEST_CASE(belongs_to_its_actor) {
+  const TestDatabase database;
+  const Tokens tokens({"jo", "al"});
+  const WritProcess writ(tokens.with(on(database)));
+  ApiClient client(writ.port());
+  const auto as = [&](const char* actor) {
+    HttpFields headers = tokens.as(actor);
+    headers.emplace_back("Idempotency-Key", "k1");
+    return headers;
   };
   BOOST_TEST(client.call("CreateSettings", create("a", "one"), as("jo")).status == 200);
   BOOST_TEST(client.call("CreateSettings", create("b", "two"), as("al")).status == 200);
-  BOOST_TEST(count("events") == "2");
+  BOOST_TEST(query_one(database.conninfo(), "SELECT count(*) FROM writ.events") == "2");
 }
 
 BOOST_FIXTURE_TEST_CASE(does_not_remember_rejections, Service) {

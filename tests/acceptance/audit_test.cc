@@ -8,6 +8,7 @@
 #include "tests/acceptance/log_checks.h"
 #include "tests/acceptance/random_settings.h"
 #include "tests/acceptance/settings_model.h"
+#include "tests/acceptance/tokens.h"
 #include "tests/acceptance/writ_process.h"
 
 namespace writ::test {
@@ -108,7 +109,9 @@ class AuditedHistory {
     SettingsModel present;  // everything, right after
   };
 
-  explicit AuditedHistory(std::uint64_t seed) : random(seed), writ(database), client(writ.port()) {
+  explicit AuditedHistory(std::uint64_t seed)
+      : random(seed), writ(tokens.with(on(database))), client(writ.port()) {
+    client.always(tokens.as("ann"));
     BOOST_TEST_MESSAGE("WRIT_SEED=" << seed);
   }
 
@@ -141,6 +144,7 @@ class AuditedHistory {
   const Write& at(long position) const { return writes[static_cast<std::size_t>(position) - 1]; }
 
   TestDatabase database;
+  const Tokens tokens{{"ann", "bo", "cy"}};
   RandomSettings random;
   WritProcess writ;
   ApiClient client;
@@ -155,14 +159,16 @@ class AuditedHistory {
     if (version > 0) request["version"] = std::to_string(version);
     const std::string actor = random.pick(std::vector<std::string>{"ann", "bo", "cy"});
     const std::string reason = random.chance(50) ? "because of " + std::to_string(head()) : "";
-    HttpFields headers{{"X-Writ-Actor", actor}};
+    HttpFields headers;
+    client.always(tokens.as(actor));
     if (!reason.empty()) headers.emplace_back("Writ-Reason", reason);
     const HttpAnswer answer =
         client.call(version > 0 ? "UpdateSettings" : "CreateSettings", request, headers);
+    client.always(tokens.as("ann"));
     BOOST_REQUIRE_MESSAGE(answer.status == 200, answer.body);
     version > 0 ? model.update(request) : model.create(request);
-    writes.push_back({key, version + 1, "unverified:" + actor, reason,
-                      leaves_of(pruned(request.at("settings"))), model});
+    writes.push_back(
+        {key, version + 1, actor, reason, leaves_of(pruned(request.at("settings"))), model});
   }
 };
 
@@ -233,7 +239,7 @@ Json random_filter(AuditedHistory& history) {
   Json filter = Json::object();
   if (random.chance(50)) filter["key"] = random.key();
   if (filter.find("key") != nullptr && random.chance(50)) filter["below"] = Json::boolean(true);
-  if (random.chance(40)) filter["actor"] = random.chance(80) ? "unverified:ann" : "nobody";
+  if (random.chance(40)) filter["actor"] = random.chance(80) ? "ann" : "nobody";
   if (random.chance(50))
     filter["path"] = random.pick(std::vector<std::string>{"run", "run.default_queue", "labels",
                                                           "task_resource", "task_resource.max",
@@ -331,8 +337,7 @@ void check_reverts(AuditedHistory& history) {
     Json update = Json::object({{"key", key}, {"version", std::to_string(version)}});
     update["settings"] = settings == nullptr ? Json::object() : *settings;
     history.model.update(update);
-    history.writes.push_back(
-        {key, version + 1, "anonymous", "put it back", *earlier, history.model});
+    history.writes.push_back({key, version + 1, "ann", "put it back", *earlier, history.model});
   }
 }
 

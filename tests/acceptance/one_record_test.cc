@@ -10,6 +10,7 @@
 #include "tests/acceptance/api_client.h"
 #include "tests/acceptance/in_parallel.h"
 #include "tests/acceptance/log_checks.h"
+#include "tests/acceptance/tokens.h"
 #include "tests/acceptance/writ_process.h"
 #include "writ/settings/v1/errors.pb.h"
 
@@ -18,13 +19,17 @@ namespace {
 
 constexpr int kWriters = 64;
 
-std::string actor(int writer) { return "unverified:writer-" + std::to_string(writer); }
+std::string actor(int writer) { return "writer-" + std::to_string(writer); }
 
-Json update(const Json& key, int writer, long version) {
-  return update_json(key, queue_settings("writer-" + std::to_string(writer)), version);
+std::vector<std::string> actors() {
+  std::vector<std::string> all;
+  for (int i = 0; i < kWriters; ++i) all.push_back(actor(i));
+  return all;
 }
 
-HttpFields headers(int writer) { return {{"X-Writ-Actor", "writer-" + std::to_string(writer)}}; }
+Json update(const Json& key, int writer, long version) {
+  return update_json(key, queue_settings(actor(writer)), version);
+}
 
 /// Who won a version, as the detail of a conflict tells it.
 struct Winner {
@@ -75,11 +80,15 @@ std::map<std::uint64_t, Winner> winners_in_log(const TestDatabase& database) {
 
 struct Fixture {
   const TestDatabase database;
-  WritProcess writ{database};
+  const Tokens tokens{actors()};
+  WritProcess writ{tokens.with(on(database))};
   std::vector<ApiClient> clients;
 
   Fixture() {
-    for (int i = 0; i < kWriters; ++i) clients.emplace_back(writ.port());
+    for (int i = 0; i < kWriters; ++i) {
+      clients.emplace_back(writ.port());
+      clients.back().always(tokens.as(actor(i)));
+    }
   }
   ApiClient& client(int i) { return clients[static_cast<std::size_t>(i)]; }
   void check_log(long events) const {
@@ -106,7 +115,7 @@ BOOST_FIXTURE_TEST_CASE(of_one_version_have_one_winner_whom_all_others_are_told,
   in_parallel(kWriters, [&](int i) {
     for (long version = 1; version <= kRounds; ++version) {
       barrier.arrive_and_wait();
-      const auto answer = client(i).call("UpdateSettings", update(key, i, version), headers(i));
+      const auto answer = client(i).call("UpdateSettings", update(key, i, version));
       const std::lock_guard lock(mutex);
       if (answer.status == 200)
         won[static_cast<std::uint64_t>(answer.version())].push_back(actor(i));
@@ -138,7 +147,7 @@ BOOST_FIXTURE_TEST_CASE(who_try_again_all_get_through, Fixture) {
     for (long wins = 0; wins < kWins;) {
       ++tries;
       const auto answer =
-          client(i).call("UpdateSettings", update(key, i, static_cast<long>(version)), headers(i));
+          client(i).call("UpdateSettings", update(key, i, static_cast<long>(version)));
       if (answer.status == 200) {
         ++wins;
         require(answer.version() == static_cast<long>(version) + 1, "another version was won");
@@ -166,7 +175,7 @@ BOOST_FIXTURE_TEST_CASE(of_consecutive_versions_get_them_in_order, Fixture) {
   in_parallel(kWriters, [&](int i) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     for (;;) {
-      const auto answer = client(i).call("UpdateSettings", update(key, i, i + 1), headers(i));
+      const auto answer = client(i).call("UpdateSettings", update(key, i, i + 1));
       if (answer.status == 200) {
         require(answer.version() == i + 2, answer.body);
         return check_row(client(i), key);

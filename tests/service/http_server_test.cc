@@ -120,11 +120,15 @@ BOOST_AUTO_TEST_CASE(each_request_is_one_record_in_the_log) {
     const std::lock_guard lock(mutex);
     records.push_back(record);
   };
+  RouterOptions router;
+  router.identify = [](const HttpRequest& request) {
+    return Caller{std::string(request.head.field("X-User")), Role::kViewer, {}};
+  };
   {
-    ReferenceServer server(options);
+    ReferenceServer server(options, router);
     RawClient client(server.port());
     client.exchange(
-        post(kEcho, "application/proto", "\x0a\x02hi", "X-Writ-Actor: ci\r\nX-Request-Id: r1\r\n"));
+        post(kEcho, "application/proto", "\x0a\x02hi", "X-User: ci\r\nX-Request-Id: r1\r\n"));
     client.exchange(get("/hello?token=secret"));
     client.exchange("nonsense\r\n\r\n");
   }
@@ -133,7 +137,7 @@ BOOST_AUTO_TEST_CASE(each_request_is_one_record_in_the_log) {
   BOOST_TEST(records[0].route == kEcho);
   BOOST_TEST(records[0].code == "ok");
   BOOST_TEST(records[0].key == "echo:hi");
-  BOOST_TEST(records[0].actor == "unverified:ci");
+  BOOST_TEST(records[0].actor == "ci");
   BOOST_TEST(records[0].request_id == "r1");
   BOOST_TEST(records[0].peer == "127.0.0.1");
   BOOST_TEST(records[0].status == 200);

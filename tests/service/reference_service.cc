@@ -21,7 +21,7 @@ EchoResponse echo(const RequestContext& context, const EchoRequest& request) {
   response.set_data(request.data());
   if (request.answer_bytes() > 0) response.set_data(std::string(request.answer_bytes(), 'x'));
   *response.mutable_entries() = request.entries();
-  response.set_actor(context.actor);
+  response.set_actor(context.caller.name);
   response.set_reason(context.reason);
   response.set_idempotency_key(context.idempotency_key);
   context.set_log_key("echo:" + request.text());
