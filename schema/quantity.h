@@ -54,6 +54,11 @@ class Quantity {
   bool is_negative() const { return negative_; }
   bool is_zero() const { return nanos_.empty(); }
 
+  /// This, or `ceiling` when that is less, in the notation of whichever it is. Exact.
+  const Quantity& capped(const Quantity& ceiling) const {
+    return ceiling < *this ? ceiling : *this;
+  }
+
   /// Compares the numbers, exactly; the format does not matter: `1` equals `1000m`.
   std::strong_ordering operator<=>(const Quantity& other) const;
   bool operator==(const Quantity& other) const {

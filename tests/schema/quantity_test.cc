@@ -254,6 +254,11 @@ BOOST_AUTO_TEST_CASE(random_quantities_agree_with_exact_rationals) {
     BOOST_REQUIRE_MESSAGE(
         below == (signed_nanos < previous.first) && same == (signed_nanos == previous.first),
         text << " against the one before, seed " << seed);
+    // Capped, it is the lesser of the two, in that one's own notation.
+    const Quantity& capped = quantity.capped(previous.second);
+    const Quantity& lesser = previous.first < signed_nanos ? previous.second : quantity;
+    BOOST_REQUIRE_MESSAGE(capped == lesser && capped.canonical() == lesser.canonical(),
+                          text << " capped by the one before, seed " << seed);
     previous = {signed_nanos, quantity};
   }
 }

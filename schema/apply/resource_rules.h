@@ -1,0 +1,87 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "schema/apply/explained.h"
+#include "schema/apply/resolved.h"
+#include "schema/quantity.h"
+
+namespace writ {
+
+/// What the settings speak of; `storage` is ephemeral storage in a task. A GPU is any accelerator.
+enum class Dimension { kCpu, kGpu, kMemory, kStorage };
+inline constexpr std::array kDimensions{Dimension::kCpu, Dimension::kGpu, Dimension::kMemory,
+                                        Dimension::kStorage};
+
+/// A quantity of the settings.
+struct SettingQuantity {
+  Quantity quantity;
+  SettingSource by;
+};
+
+/// The settings about resources, each where it has a value.
+struct ResourceRules {
+  std::array<std::optional<SettingQuantity>, kDimensions.size()> min, max;
+  std::optional<SettingSource> mirror;  ///< A limit that is missing becomes the request.
+
+  const std::optional<SettingQuantity>& min_of(Dimension dimension) const {
+    return min[static_cast<std::size_t>(dimension)];
+  }
+  const std::optional<SettingQuantity>& max_of(Dimension dimension) const {
+    return max[static_cast<std::size_t>(dimension)];
+  }
+};
+
+/// Reads them. A quantity that is none, which validation does not let in, is left out with a
+/// warning.
+ResourceRules resource_rules(const ResolvedSettings& resolved, Explained* explained);
+
+/// What a task says of one resource.
+struct Asked {
+  Dimension dimension;
+  std::optional<Quantity> request, limit;
+};
+
+/// What becomes of one value.
+struct Outcome {
+  Quantity after;
+  apply::v1::Action action;
+  const SettingSource* by = nullptr;       ///< Null: the task's own limit.
+  const SettingSource* ceiling = nullptr;  ///< What kept it down, when a setting did.
+  bool kept_down_by_own_limit = false;
+};
+
+/// What becomes of the request and of the limit; nothing where they stay as they are.
+struct Outcomes {
+  std::optional<Outcome> request, limit;
+};
+
+/// The rules of one resource: the limit is capped by max; the request by max and by the limit; a
+/// request that is missing becomes min, capped likewise, unless that would give a GPU to a task
+/// without one; a limit that is missing becomes the request, when limits mirror requests. So
+/// request ≤ limit wherever both exist.
+Outcomes decide_resource(const ResourceRules& rules, const Asked& asked);
+
+/// The rules of one resource in what a run says for its later tasks, where `asked.limit` is its own
+/// max: min and max are written where there is nothing, and what is there is capped. Nobody gets a
+/// GPU by this: it is the request of tasks that have one.
+Outcomes decide_default(const ResourceRules& rules, const Asked& asked);
+
+/// Whether a task asks for this device after the rules.
+bool asks_for_device(const Asked& asked, const Outcomes& outcomes);
+
+/// Warns where the rules leave a device with a request that is not its limit.
+void warn_of_device(const Asked& asked, const Outcomes& outcomes, const std::string& path,
+                    Explained* explained);
+
+/// Reads a quantity of the caller's; refuses it at `path` when it is none or negative.
+std::optional<Quantity> read_quantity(const std::string& text, const std::string& path,
+                                      Explained* explained);
+
+/// Tells of an outcome. `before` is null where there was nothing; `limit_path` names the own limit.
+void explain_outcome(const Outcome& outcome, const std::string& path, const std::string* before,
+                     const std::string& limit_path, Explained* explained);
+
+}  // namespace writ
