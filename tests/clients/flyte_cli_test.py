@@ -95,6 +95,15 @@ class FlyteCli(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertIn("Settings updated successfully", done.stdout)
 
+    def writ_edit(self, *arguments, editor="false"):
+        """`writ edit` at the domain; the editor is a command."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("WRIT_")}
+        environment |= {"WRIT_URL": self.writ.url, "VISUAL": editor}
+        done = subprocess.run([self.writ.program, "edit", *DOMAIN, *arguments], cwd=self.home, env=environment,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
     def check_step(self, name):
         """One read of the recorded customer flow, which is about what the command line wrote."""
         step = json.loads((FLOW / f"{name}.json").read_text())
@@ -147,6 +156,30 @@ class FlyteCli(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout)
         version, text = self.get()
         self.assertEqual((version, self.values(text)), (2, {**SEED, "task_resource.min.cpu": "750m"}))
+
+    def test_a_file_that_it_wrote_says_the_same_to_the_command_line_of_writ(self):
+        overrides = {**EVERYTHING, "storage.raw_data_path": "~unset", "run.run_base_dir": ""}
+        self.edit(SEED)
+        self.edit(overrides, *DOMAIN)
+        text = self.get(*DOMAIN)[1]
+        self.assertIn("## defined at ORG", text)
+        self.assertEqual(self.writ_edit("--from-file", "got.yaml").stderr, "writ: nothing changed\n")
+        self.edit({}, *DOMAIN)
+        (self.home / "got.yaml").write_text(text)
+        self.writ_edit("--from-file", "got.yaml")
+        version, again = self.get(*DOMAIN)
+        self.assertEqual((version, self.values(again)), (3, self.values(text)))
+
+    def test_a_file_that_the_command_line_of_writ_wrote_says_the_same_to_it(self):
+        overrides = {**EVERYTHING, "storage.raw_data_path": "~unset"}
+        self.edit(SEED)
+        self.edit(overrides, *DOMAIN)
+        self.writ_edit(editor="cp --target-directory=.")
+        written, = self.home.glob("writ-settings-*.yaml")
+        self.assertEqual(self.values(written.read_text()), overrides)
+        self.assertRegex(written.read_text(), r"# overridden value: default  ## defined at ORG")
+        done = self.flyte(*self.flags, "edit", "settings", *DOMAIN, "--from-file", written)
+        self.assertIn("No changes detected", done.stdout)
 
     def test_an_edit_that_lost_against_another_is_refused_and_says_so(self):
         self.edit(SEED)
