@@ -175,26 +175,39 @@ void ChangedPaths::wait_for_demand(std::chrono::milliseconds time) const {
   moved_.wait_for(lock, time, [&] { return stopping_ || wanted_ > indexed_; });
 }
 
+std::vector<std::optional<Position>> last_positions(Connection& connection,
+                                                    const std::vector<StreamPath>& wanted,
+                                                    const std::vector<Position>& at) {
+  std::vector<std::optional<Position>> found(wanted.size());
+  ArrayLiteral streams, paths, positions;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    streams.add(wanted[i].stream);
+    paths.add(wanted[i].path);
+    positions.add(at[i].value);
+  }
+  for (const pqxx::row& row : connection.exec_params(
+           "SELECT w.ord, c.position FROM unnest($1::text[], $2::text[], $3::bigint[])"
+           " WITH ORDINALITY AS w (stream, path, at, ord)"
+           " CROSS JOIN LATERAL (SELECT position FROM changed_paths"
+           " WHERE changed_paths.stream = w.stream AND changed_paths.path = w.path"
+           " AND position <= w.at ORDER BY position DESC LIMIT 1) c",
+           {std::move(streams).take(), std::move(paths).take(), std::move(positions).take()}))
+    found[row[0].as<std::size_t>() - 1] = Position{row[1].as<std::int64_t>()};
+  return found;
+}
+
 std::vector<std::optional<RecordedEvent>> last_changes(Connection& connection,
                                                        const std::vector<StreamPath>& wanted,
                                                        Position position) {
   std::vector<std::optional<RecordedEvent>> events(wanted.size());
-  ArrayLiteral streams, paths;
-  for (const StreamPath& one : wanted) {
-    streams.add(one.stream);
-    paths.add(one.path);
-  }
   std::map<std::int64_t, std::vector<std::size_t>> places;
   ArrayLiteral positions;
-  for (const pqxx::row& row : connection.exec_params(
-           "SELECT w.ord, c.position FROM unnest($1::text[], $2::text[]) WITH ORDINALITY"
-           " AS w (stream, path, ord) CROSS JOIN LATERAL (SELECT position FROM changed_paths"
-           " WHERE changed_paths.stream = w.stream AND changed_paths.path = w.path"
-           " AND position <= $3 ORDER BY position DESC LIMIT 1) c",
-           {std::move(streams).take(), std::move(paths).take(), std::to_string(position.value)})) {
-    const auto found = row[1].as<std::int64_t>();
-    if (places[found].empty()) positions.add(found);
-    places[found].push_back(row[0].as<std::size_t>() - 1);
+  const auto found =
+      last_positions(connection, wanted, std::vector<Position>(wanted.size(), position));
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!found[i]) continue;
+    if (places[found[i]->value].empty()) positions.add(found[i]->value);
+    places[found[i]->value].push_back(i);
   }
   for (RecordedEvent& event : read_events(connection, std::move(positions).take()))
     for (const std::size_t place : places[event.position.value]) events[place] = event;

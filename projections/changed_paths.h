@@ -70,6 +70,12 @@ struct StreamPath {
   std::string path;
 };
 
+/// The position of the event that last changed each of `wanted` at or before the position of the
+/// same place in `at`; nothing where none did.
+std::vector<std::optional<Position>> last_positions(Connection& connection,
+                                                    const std::vector<StreamPath>& wanted,
+                                                    const std::vector<Position>& at);
+
 /// The event that last changed each of `wanted` at `position`; nothing where none did.
 std::vector<std::optional<RecordedEvent>> last_changes(Connection& connection,
                                                        const std::vector<StreamPath>& wanted,

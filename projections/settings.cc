@@ -24,22 +24,51 @@ SET data = excluded.data, version = excluded.version, updated_at = excluded.upda
 constexpr char kFetch[] =
     "SELECT key, data::text, version FROM settings WHERE key = ANY ($1::text[])";
 
+// One statement, so that rows and head are of one snapshot.
+constexpr char kFetchAtHead[] =
+    "SELECT key, data::text, version FROM settings WHERE key = ANY ($1::text[])"
+    " UNION ALL SELECT NULL, NULL, position FROM log_head";
+
 }  // namespace
 
 InlineProjection settings_projection() { return {"settings", kFoldVersion, kFold}; }
 
 void prepare_settings_queries(Connection& connection) {
   connection.prepare("fetch_settings", kFetch);
+  connection.prepare("fetch_settings_at_head", kFetchAtHead);
 }
+
+namespace {
+
+std::string key_array(const std::vector<std::string>& keys) {
+  ArrayLiteral array;
+  for (const std::string& key : keys) array.add(key);
+  return std::move(array).take();
+}
+
+SettingsRow read_row(const pqxx::row& row) {
+  return {row[0].as<std::string>(), row[1].as<std::string>(), row[2].as<std::int64_t>()};
+}
+
+}  // namespace
 
 std::vector<SettingsRow> fetch_settings(Connection& connection,
                                         const std::vector<std::string>& keys) {
-  ArrayLiteral array;
-  for (const std::string& key : keys) array.add(key);
   std::vector<SettingsRow> found;
-  for (const pqxx::row& row : connection.exec_prepared("fetch_settings", std::move(array).take()))
-    found.push_back(
-        {row[0].as<std::string>(), row[1].as<std::string>(), row[2].as<std::int64_t>()});
+  for (const pqxx::row& row : connection.exec_prepared("fetch_settings", key_array(keys)))
+    found.push_back(read_row(row));
+  return found;
+}
+
+SettingsAtHead fetch_settings_at_head(Connection& connection,
+                                      const std::vector<std::string>& keys) {
+  SettingsAtHead found;
+  for (const pqxx::row& row : connection.exec_prepared("fetch_settings_at_head", key_array(keys))) {
+    if (row[0].is_null())
+      found.head = {row[2].as<std::int64_t>()};
+    else
+      found.rows.push_back(read_row(row));
+  }
   return found;
 }
 

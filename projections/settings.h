@@ -7,6 +7,7 @@
 
 #include "events/connection.h"
 #include "events/domain.h"
+#include "events/types.h"
 
 namespace writ {
 
@@ -25,11 +26,18 @@ struct SettingsRow {
   std::int64_t version;
 };
 
-/// Prepares on `connection` what fetch_settings runs. Once a connection.
+/// Prepares on `connection` what the functions below run. Once a connection.
 void prepare_settings_queries(Connection& connection);
 
 /// The rows of `keys` in one query, in no order; a key without a record has none.
 std::vector<SettingsRow> fetch_settings(Connection& connection,
                                         const std::vector<std::string>& keys);
+
+/// The same rows, and the head of the log that they are of.
+struct SettingsAtHead {
+  std::vector<SettingsRow> rows;
+  Position head;
+};
+SettingsAtHead fetch_settings_at_head(Connection& connection, const std::vector<std::string>& keys);
 
 }  // namespace writ

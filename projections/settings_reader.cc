@@ -29,6 +29,21 @@ std::vector<std::shared_ptr<const StoredSettings>> SettingsReader::fetch(
     const std::vector<std::string>& keys, std::chrono::steady_clock::time_point deadline) {
   const auto mine = std::make_shared<Read>();
   mine->keys = keys;
+  run(mine, deadline);
+  return std::move(mine->found);
+}
+
+SettingsReader::AtHead SettingsReader::fetch_at_head(
+    const std::vector<std::string>& keys, std::chrono::steady_clock::time_point deadline) {
+  const auto mine = std::make_shared<Read>();
+  mine->keys = keys;
+  mine->wants_head = true;
+  run(mine, deadline);
+  return {std::move(mine->found), mine->head};
+}
+
+void SettingsReader::run(const std::shared_ptr<Read>& mine,
+                         std::chrono::steady_clock::time_point deadline) {
   std::unique_lock lock(mutex_);
   waiting_.push_back(mine);
   while (!mine->done) {
@@ -42,7 +57,6 @@ std::vector<std::shared_ptr<const StoredSettings>> SettingsReader::fetch(
     }
   }
   if (mine->error) std::rethrow_exception(mine->error);
-  return std::move(mine->found);
 }
 
 /// Runs one query for those who wait longest, and wakes them and the next to lead. Its time is not
@@ -74,14 +88,21 @@ void SettingsReader::lead(std::unique_lock<std::mutex>& lock) {
 
 SettingsReader::Rows SettingsReader::query(const std::vector<std::shared_ptr<Read>>& reads) {
   std::set<std::string> keys;
-  for (const auto& read : reads) keys.insert(read->keys.begin(), read->keys.end());
-  const std::vector<SettingsRow> found =
+  bool wants_head = false;
+  for (const auto& read : reads) {
+    keys.insert(read->keys.begin(), read->keys.end());
+    wants_head = wants_head || read->wants_head;
+  }
+  const SettingsAtHead found =
       pool_.read(std::chrono::steady_clock::now() + kPatience, [&](Connection& connection) {
-        return fetch_settings(connection, {keys.begin(), keys.end()});
+        const std::vector<std::string> wanted(keys.begin(), keys.end());
+        return wants_head ? fetch_settings_at_head(connection, wanted)
+                          : SettingsAtHead{fetch_settings(connection, wanted), {}};
       });
   Rows rows;
-  for (const SettingsRow& row : found) {
-    Row& read = rows[row.key];
+  rows.head = found.head;
+  for (const SettingsRow& row : found.rows) {
+    Row& read = rows.by_key[row.key];
     try {
       read.stored = parse(row);
     } catch (const CorruptLog&) {
@@ -92,10 +113,11 @@ SettingsReader::Rows SettingsReader::query(const std::vector<std::shared_ptr<Rea
 }
 
 void SettingsReader::hand_out(const Rows& rows, Read& read) {
+  read.head = rows.head;
   for (const std::string& key : read.keys) {
-    const auto row = rows.find(key);
-    read.found.push_back(row == rows.end() ? nullptr : row->second.stored);
-    if (row != rows.end() && row->second.unreadable) read.error = row->second.unreadable;
+    const auto row = rows.by_key.find(key);
+    read.found.push_back(row == rows.by_key.end() ? nullptr : row->second.stored);
+    if (row != rows.by_key.end() && row->second.unreadable) read.error = row->second.unreadable;
   }
 }
 

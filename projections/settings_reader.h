@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "events/connection_pool.h"
+#include "events/types.h"
 #include "flyteidl2/settings/settings_definition.pb.h"
 
 namespace writ {
@@ -37,14 +38,28 @@ class SettingsReader {
   std::vector<std::shared_ptr<const StoredSettings>> fetch(
       const std::vector<std::string>& keys, std::chrono::steady_clock::time_point deadline);
 
+  /// The same, and the head of the log that it is of: nothing later is in it, everything up to
+  /// there is.
+  struct AtHead {
+    std::vector<std::shared_ptr<const StoredSettings>> stored;
+    Position head;
+  };
+  AtHead fetch_at_head(const std::vector<std::string>& keys,
+                       std::chrono::steady_clock::time_point deadline);
+
  private:
   struct Row {
     std::shared_ptr<const StoredSettings> stored;
     std::exception_ptr unreadable;
   };
-  using Rows = std::unordered_map<std::string, Row>;
+  struct Rows {
+    std::unordered_map<std::string, Row> by_key;
+    Position head;  // when a read wanted it
+  };
   struct Read {
     std::vector<std::string> keys;
+    bool wants_head = false;
+    Position head = {};
     std::vector<std::shared_ptr<const StoredSettings>> found = {};
     std::exception_ptr error = nullptr;
     bool begun = false;
@@ -52,6 +67,7 @@ class SettingsReader {
     std::condition_variable woken = {};
   };
 
+  void run(const std::shared_ptr<Read>& mine, std::chrono::steady_clock::time_point deadline);
   void lead(std::unique_lock<std::mutex>& lock);
   Rows query(const std::vector<std::shared_ptr<Read>>& reads);
   static void hand_out(const Rows& rows, Read& read);

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "events/connection_pool.h"
+#include "projections/changed_paths.h"
+
+namespace writ {
+
+/// One setting, or one entry of a map, as one version of a record says it.
+struct VersionedPath {
+  std::string stream;
+  StreamVersion version;
+  std::string path;
+};
+
+/// Tells which events the settings in effect go back to. Events never change, so neither does an
+/// answer, and those that are asked for again and again are kept: at most `capacity` of them.
+/// Thread-safe.
+class LeafOrigins {
+ public:
+  /// `pool` is used for what is not known yet; `index` must follow the same log.
+  LeafOrigins(ConnectionPool& pool, const ChangedPaths& index, std::size_t capacity = 64 * 1024)
+      : pool_(pool), index_(index), capacity_(capacity) {}
+
+  /// For each of `wanted` the position of the event that last changed the path in its stream, up to
+  /// and including that version. Throws ReadModelBehind when the index of changed paths is not
+  /// there yet and does not get there in a few seconds, CorruptLog when it has nothing, and what
+  /// the pool throws.
+  std::vector<Position> find(const std::vector<VersionedPath>& wanted,
+                             std::chrono::steady_clock::time_point deadline);
+
+ private:
+  using Positions = std::unordered_map<std::string, Position>;
+
+  std::optional<Position> kept(const std::string& key);
+  void keep(const std::string& key, Position position);
+
+  ConnectionPool& pool_;
+  const ChangedPaths& index_;
+  const std::size_t capacity_;
+  std::mutex mutex_;
+  /// The newer half of what is kept, and the older: when the newer is full, the older is dropped.
+  Positions newer_, older_;
+};
+
+}  // namespace writ

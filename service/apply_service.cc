@@ -1,0 +1,142 @@
+#include "service/apply_service.h"
+
+#include <array>
+#include <map>
+#include <memory>
+
+#include "projections/settings.h"
+#include "schema/apply/apply.h"
+#include "service/audit_point.h"
+#include "service/settings_commands.h"
+#include "service/settings_requests.h"
+
+namespace writ {
+namespace {
+
+constexpr std::size_t kMostViolations = 100;  // of one answer
+
+/// What one scope says, and which version of its record that is.
+struct ChainLevel {
+  ScopeKey key;
+  StreamVersion version;
+  std::shared_ptr<const flyteidl2::settings::Settings> settings;
+};
+
+/// The records of a chain that there are, broadest first, at a position.
+struct Chain {
+  Position position;
+  std::vector<ChainLevel> levels;
+};
+
+Chain chain_now(SettingsReader& reader, const ScopeKey& key, const RequestContext& context) {
+  const std::vector<ScopeKey> keys = key.levels();
+  std::vector<std::string> names;
+  for (const ScopeKey& one : keys) names.push_back(one.storage_key());
+  const SettingsReader::AtHead read = reader.fetch_at_head(names, context.deadline);
+  Chain chain{read.head, {}};
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    if (const auto& stored = read.stored[i])
+      chain.levels.push_back({keys[i], {stored->version}, {stored, &stored->settings}});
+  return chain;
+}
+
+Chain chain_then(ConnectionPool& past, const ScopeKey& key, const audit::v1::Point& at,
+                 const RequestContext& context) {
+  return past.read(context.deadline, [&](Connection& connection) {
+    Chain chain{resolve_point(connection, at, key, "at"), {}};
+    for (StoredAt& one : chain_at(connection, key, chain.position)) {
+      if (!one.event) continue;
+      chain.levels.push_back(
+          {one.key, one.event->version,
+           std::make_shared<const flyteidl2::settings::Settings>(std::move(one.settings))});
+    }
+    return chain;
+  });
+}
+
+/// Gathers what changes go back to, each thing once, and then tells its position.
+class Origins {
+ public:
+  explicit Origins(const Chain& chain) {
+    for (const ChainLevel& level : chain.levels)
+      of_scope_[static_cast<std::size_t>(level.key.scope())] = &level;
+  }
+
+  void want(const std::string& setting, flyteidl2::settings::ScopeLevel scope) {
+    const auto [place, added] = places_.try_emplace({scope, setting}, wanted_.size());
+    if (!added) return;
+    const ChainLevel& level = *of_scope_[static_cast<std::size_t>(scope)];
+    wanted_.push_back({settings_stream(level.key).value, level.version, setting});
+  }
+  void find(LeafOrigins& origins, const RequestContext& context) {
+    found_ = origins.find(wanted_, context.deadline);
+  }
+  std::uint64_t position(const std::string& setting, flyteidl2::settings::ScopeLevel scope) const {
+    return static_cast<std::uint64_t>(found_[places_.at({scope, setting})].value);
+  }
+
+ private:
+  std::array<const ChainLevel*, 3> of_scope_{};
+  std::map<std::pair<int, std::string>, std::size_t> places_;
+  std::vector<VersionedPath> wanted_;
+  std::vector<Position> found_;
+};
+
+void tell_positions(std::vector<apply::v1::Change>& changes, const Chain& chain,
+                    LeafOrigins& origins, const RequestContext& context) {
+  Origins wanted(chain);
+  for (const apply::v1::Change& change : changes) {
+    if (!change.setting().empty()) wanted.want(change.setting(), change.scope_level());
+    if (!change.bounded_by().setting().empty())
+      wanted.want(change.bounded_by().setting(), change.bounded_by().scope_level());
+  }
+  wanted.find(origins, context);
+  for (apply::v1::Change& change : changes) {
+    if (!change.setting().empty())
+      change.set_position(wanted.position(change.setting(), change.scope_level()));
+    if (change.bounded_by().setting().empty()) continue;
+    apply::v1::Bound& bound = *change.mutable_bounded_by();
+    bound.set_position(wanted.position(bound.setting(), bound.scope_level()));
+  }
+}
+
+}  // namespace
+
+apply::v1::ApplyRunResponse ApplyService::apply_run(const RequestContext& context,
+                                                    const apply::v1::ApplyRunRequest& request) {
+  const ScopeKey key = checked_key(context, key_of(request));
+  const bool now = request.at().at_case() == audit::v1::Point::AT_NOT_SET;
+  const Chain chain = now ? chain_now(sources_.reader, key, context)
+                          : chain_then(sources_.past, key, request.at(), context);
+  std::vector<Level> levels;
+  for (const ChainLevel& level : chain.levels)
+    levels.push_back({level.key.scope(), level.settings.get()});
+
+  apply::v1::ApplyRunResponse response;
+  flyteidl2::task::RunSpec run = request.run_spec();
+  *response.mutable_tasks() = request.tasks();
+  Explained explained = apply_settings(levels, &run, response.mutable_tasks());
+  if (explained.violations.size() > kMostViolations) explained.violations.resize(kMostViolations);
+  refuse(explained.violations);
+  tell_positions(explained.changes, chain, sources_.origins, context);
+
+  *response.mutable_run_spec() = std::move(run);
+  response.set_position(static_cast<std::uint64_t>(chain.position.value));
+  for (apply::v1::Change& change : explained.changes) *response.add_changes() = std::move(change);
+  // A run service must not lose a part of a task without noticing.
+  if (context.notes != nullptr && !context.notes->warnings.empty())
+    response.add_warnings("fields that this server does not know were left out: " +
+                          context.notes->warnings + "; they are kept when the request is binary");
+  for (std::string& warning : explained.warnings) response.add_warnings(std::move(warning));
+  return response;
+}
+
+void register_apply_service(Router& router, ApplyService& service) {
+  router.unary<apply::v1::ApplyRunRequest, apply::v1::ApplyRunResponse>(
+      find_method(apply::v1::ApplyRunRequest::descriptor(), "ApplyService", "ApplyRun"),
+      [&](const auto& context, const auto& request) {
+        return service.apply_run(context, request);
+      });
+}
+
+}  // namespace writ

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "events/connection_pool.h"
+#include "projections/changed_paths.h"
+#include "projections/leaf_origins.h"
+#include "projections/settings_reader.h"
+#include "service/connect.h"
+#include "writ/apply/v1/apply.pb.h"
+
+namespace writ {
+
+/// What applying is made of; all must outlive it.
+struct ApplySources {
+  SettingsReader& reader;  ///< The present, in one query.
+  ConnectionPool& past;    ///< Earlier points.
+  LeafOrigins& origins;
+};
+
+/// `writ.apply.v1.ApplyService`: what settings do to a run. Only reads. Safe to call from any
+/// thread.
+class ApplyService {
+ public:
+  explicit ApplyService(const ApplySources& sources) : sources_(sources) {}
+
+  /// Throws ConnectError: invalid_argument with BadRequest details for what is wrong in the
+  /// request, what `resolve_point` throws for `at`, and what the readers throw.
+  apply::v1::ApplyRunResponse apply_run(const RequestContext& context,
+                                        const apply::v1::ApplyRunRequest& request);
+
+ private:
+  ApplySources sources_;
+};
+
+/// Serves the method. `service` must outlive the router.
+void register_apply_service(Router& router, ApplyService& service);
+
+}  // namespace writ
