@@ -12,12 +12,14 @@
 #include <vector>
 
 #include "events/connection_pool.h"
+#include "events/log_check.h"
 #include "events/migrator.h"
 #include "events/sequencer.h"
 #include "projections/leaf_origins.h"
 #include "projections/settings.h"
 #include "projections/settings_reader.h"
 #include "service/apply_service.h"
+#include "service/audit_proof.h"
 #include "service/audit_service.h"
 #include "service/audit_watch.h"
 #include "service/authenticator.h"
@@ -33,6 +35,7 @@
 #include "service/settings_service.h"
 #include "tools/database.h"
 #include "tools/identity_options.h"
+#include "tools/last_resort.h"
 #include "tools/stop_signals.h"
 
 namespace writ {
@@ -42,9 +45,10 @@ void tell(std::string_view line) { std::cerr << "writ: " << line << std::endl; }
 
 constexpr std::size_t kOtherFiles =
     64;  // beside connections: the database, standard streams, libraries
-constexpr int kLargeBlock = 1024 * 1024;             // given back to the system when freed
-constexpr std::size_t kAuditConnections = 4;         // questions about the past at a time
-constexpr std::chrono::milliseconds kGrace{10'000};  // for requests in flight when told to stop
+constexpr int kLargeBlock = 1024 * 1024;                 // given back to the system when freed
+constexpr std::size_t kAuditConnections = 4;             // questions about the past at a time
+constexpr std::chrono::milliseconds kGrace{10'000};      // for requests in flight when told to stop
+constexpr std::chrono::milliseconds kAfterGrace{3'000};  // for the rest to end
 
 void tell_failure(std::string_view request, std::string_view what) {
   tell("request " + std::string(request) + ": " + std::string(what));
@@ -146,14 +150,38 @@ void register_metrics(Router& router, const Front& front, const LogMetrics& log,
 }
 
 SequencerOptions sequencer_options(const ServeOptions& options, const std::string& conninfo,
-                                   LogMetrics& metrics) {
+                                   CheckpointSigner* signer, LogMetrics& metrics) {
   SequencerOptions sequencer;
   sequencer.conninfo = conninfo;
   sequencer.batch_limit = options.batch_limit;
   sequencer.accept_clock = options.accept_clock;
   sequencer.warn = warn;
   sequencer.committed = [&metrics](const CommittedBatch& batch) { metrics.observe(batch); };
+  if (signer != nullptr) sequencer.last_checkpoint = [signer] { return signer->last(); };
   return sequencer;
+}
+
+/// What signs the log of this database; null when there is no key.
+std::unique_ptr<CheckpointSigner> open_signer(const ServeOptions& options,
+                                              const std::string& serving) {
+  Connection connection(serving);
+  auto signer =
+      make_signer(options.log, options.database.data_directory,
+                  options.database.database_url.empty(), read_tree_head(connection).log_id);
+  if (signer && !signer->distrust().empty()) throw StartError(signer->distrust() + kWayOn);
+  return signer;
+}
+
+ProofSources proof_sources(const ServeOptions& options, ConnectionPool& pool,
+                           Checkpoints& checkpoints, const Authenticator& authenticator) {
+  ProofSources sources{pool, checkpoints};
+  sources.public_log = options.public_log;
+  if (!options.public_log)
+    sources.may_read_log = [&authenticator](const HttpRequest& request) {
+      require_role_everywhere([&](const HttpRequest& one) { return authenticator.identify(one); },
+                              request, Role::kAuditor);
+    };
+  return sources;
 }
 
 /// Everything between a database that is ready and the signal to stop: migrate, make the parts,
@@ -167,14 +195,18 @@ void serve_from(const ServeOptions& options, const ServiceDatabase& database, Fr
   const std::vector<std::string> warnings = start_warnings(serving);
   for (const std::string& warning : warnings) warn(warning);
 
+  LastResort last_resort;  // before all that a query can hold up
+  const auto signer = open_signer(options, serving);
   LogMetrics log_metrics;
   ConnectionPool pool(serving, options.read_connections, prepare_settings_queries);
   SettingsReader reader(pool, options.read_connections);
-  Sequencer sequencer(sequencer_options(options, serving, log_metrics), {settings_domain()});
+  Sequencer sequencer(sequencer_options(options, serving, signer.get(), log_metrics),
+                      {settings_domain()});
   SettingsService settings(sequencer, reader);
   LogFollower follower(serving);
   ChangedPaths changed_paths(serving, follower, warn);
-  ConnectionPool audit_pool(serving, kAuditConnections, [](Connection&) {});
+  ConnectionPool audit_pool(serving, kAuditConnections, prepare_tile_queries);
+  Checkpoints checkpoints(audit_pool, signer.get(), warn);
   AuditService audit({audit_pool, sequencer, changed_paths});
   LeafOrigins origins(audit_pool, changed_paths);
   ApplyService apply({reader, audit_pool, origins});
@@ -190,6 +222,9 @@ void serve_from(const ServeOptions& options, const ServiceDatabase& database, Fr
   register_audit_service(router, audit);
   register_apply_service(router, apply);
   register_watch(router, {audit_pool, changed_paths, feed});
+  const ProofSources proofs = proof_sources(options, audit_pool, checkpoints, authenticator);
+  register_proofs(router, proofs);
+  register_log_paths(router, proofs);
   register_health(router, health);
   register_metrics(router, front, log_metrics, sequencer);
   router.get("/schema",
@@ -204,9 +239,11 @@ void serve_from(const ServeOptions& options, const ServiceDatabase& database, Fr
   signals.wait();
   tell("stopping after " + signals.name());
   stopping = true;
+  last_resort.arm(kGrace + kAfterGrace);
   front.server.stop(kGrace);
   follower.stop();
   sequencer.stop();
+  checkpoints.stop();
 }
 
 }  // namespace

@@ -230,9 +230,9 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_applied_is_refused_with_the_field) {
       const HttpAnswer answer = client.send("POST", kApply, "application/json", refusal.request);
       BOOST_TEST(answer.code() == "invalid_argument", answer.body);
       BOOST_TEST(answer.message() == refusal.message);
-      const Json& violations =
+      const Json violations =
           answer.json().at("details").elements().at(0).at("debug").at("fieldViolations");
-      BOOST_TEST(violations.elements().at(0).at("field").text() == refusal.field);
+      BOOST_TEST(text(violations.elements().at(0), "field") == refusal.field);
     }
   }
   const HttpAnswer future =
@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(every_fault_of_a_request_is_told_at_once) {
   const HttpAnswer answer = client.send(
       "POST", kApply, "application/json",
       R"({"key":{},"tasks":[{},{"container":{"resources":{"requests":[{"value":"x"}]}}}]})");
-  const Json& violations =
+  const Json violations =
       answer.json().at("details").elements().at(0).at("debug").at("fieldViolations");
   BOOST_TEST(violations.elements().size() == 2U);
 }

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "events/connection.h"
+#include "tests/support/tree_checks.h"
 
 namespace writ::test {
 namespace {
@@ -102,6 +103,8 @@ std::vector<std::string> broken_invariants(const std::string& conninfo) {
   for (const Check& check : kChecks)
     if (const auto rows = query(conninfo, check.sql); !rows.empty())
       broken.push_back(described(check.what, rows));
+  Connection connection(conninfo);
+  for (const std::string& difference : broken_tree(connection)) broken.push_back(difference);
   return broken;
 }
 

@@ -208,6 +208,30 @@ BOOST_AUTO_TEST_CASE(that_leaves_its_connections_open_is_told_in_time) {
   BOOST_TEST(writ.stop() == 0, writ.log());  // although the question is still open
 }
 
+// Nor does a question that never comes back keep the service from stopping.
+BOOST_AUTO_TEST_CASE(that_holds_a_request_does_not_hold_up_the_end) {
+  LocalPostgres postgres;
+  query(postgres.conninfo(), "CREATE DATABASE service");
+  WritProcess writ({"--database-url", postgres.conninfo("service"), "--read-connections", "1"});
+  ApiClient client(writ.port());
+  BOOST_REQUIRE(client.call("GetSettings", kRead).status == 200);
+  const std::string reads = "query LIKE '%FROM settings WHERE key%'";
+  signal_backend(postgres.conninfo(), reads, SIGSTOP);
+  auto stuck = std::async(std::launch::async, [port = writ.port()] {
+    return ApiClient(port).call("GetSettings", kRead).status;
+  });
+  // Two connections, neither idle: this one, and the one that is stuck.
+  BOOST_REQUIRE(wait_until([&] {
+    const std::string metrics = client.get("/metrics").body;
+    return metrics.find("\nwrit_connections 2\n") != std::string::npos &&
+           metrics.find("\nwrit_connections_idle 0\n") != std::string::npos;
+  }));
+  BOOST_TEST(writ.stop(std::chrono::seconds(30)) == 1, writ.log());
+  BOOST_TEST(writ.log().find("stopped without waiting for it") != std::string::npos, writ.log());
+  BOOST_TEST(stuck.get() != 200);
+  signal_backend(postgres.conninfo(), reads, SIGCONT);
+}
+
 // A restored backup: positions that were given out would be given out again.
 BOOST_AUTO_TEST_CASE(after_which_the_log_is_shorter_stops_all_writing) {
   LocalPostgres postgres;

@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(costs_next_to_nothing_while_nothing_happens) {
   const TestDatabase database;
   WritProcess writ(database);
   std::vector<std::future<Watched>> watchers;
-  for (int i = 0; i < 100; ++i)
+  for (int i = 0; i < 200; ++i)
     watchers.push_back(std::async(std::launch::async, [&] {
       return watch(writ.port(), -1, std::chrono::milliseconds(5000));
     }));
