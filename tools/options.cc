@@ -19,7 +19,7 @@ namespace {
 /// The commands with options of their own: one line each, in the order of --help.
 constexpr void (*kCommands[])(CommandSet&) = {
     client::add_get,  client::add_set,    client::add_edit,  client::add_log,   client::add_blame,
-    client::add_diff, client::add_revert, client::add_watch, add_token_command,
+    client::add_diff, client::add_revert, client::add_watch, client::add_apply, add_token_command,
 };
 
 constexpr char kAbout[] =

@@ -257,6 +257,21 @@ BOOST_AUTO_TEST_CASE(a_task_that_a_ceiling_leaves_without_a_gpu_gets_no_accelera
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_task_that_names_its_accelerator_is_not_warned_and_one_that_half_does_is) {
+  const std::string gpu = R"({"container":{"resources":{"limits":[{"name":"GPU","value":"1"}]}},)"
+                          R"("extendedResources":{"gpuAccelerator":{)";
+  const auto warnings = [&](const std::string& accelerator) {
+    return applied({{{kAccelerator, "nvidia-h100"}}}, "{}", {gpu + accelerator + "}}}"})
+        .explained.warnings;
+  };
+  BOOST_TEST(warnings(R"("device":"nvidia-t4")").empty());
+  BOOST_TEST(warnings(R"("acceleratorModel":"NVIDIA_T4")").empty());
+  BOOST_TEST(warnings(R"("partitionSize":"1g.5gb")") ==
+                 Lines{"tasks[0].extended_resources.gpu_accelerator says something but names no "
+                       "device, so task_resource.default_accelerator is not filled in"},
+             boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(the_accelerator_comes_whole) {
   st::Settings settings;
   auto& leaf = *settings.mutable_task_resource()->mutable_default_accelerator();

@@ -14,5 +14,6 @@ void add_blame(CommandSet& commands);
 void add_diff(CommandSet& commands);
 void add_revert(CommandSet& commands);
 void add_watch(CommandSet& commands);
+void add_apply(CommandSet& commands);
 
 }  // namespace writ::client
