@@ -9,6 +9,7 @@
 #include "schema/protojson.h"
 #include "tools/client/setting.h"
 #include "tools/client/setting_value.h"
+#include "tools/client/yaml_text.h"
 
 namespace writ::client {
 namespace {
@@ -210,6 +211,16 @@ BOOST_AUTO_TEST_CASE(takes_the_ways_in_which_people_write_yaml) {
   };
   for (const auto& row : rows)
     BOOST_TEST_CONTEXT(row.text) BOOST_TEST(json_of(row.text) == row.json);
+}
+
+BOOST_AUTO_TEST_CASE(quotes_what_some_reader_would_take_for_something_else) {
+  const struct {
+    const char *text, *yaml;
+  } rows[] = {{"fast-queue", "fast-queue"}, {"/a/b.c", "/a/b.c"},      {"", "\"\""},
+              {"500m", "\"500m\""},         {"No", "\"No\""},          {"a b", "\"a b\""},
+              {"\u2028", "\"\\u2028\""},    {"\ufeff", "\"\\uFEFF\""}, {"\x01\n", "\"\\u0001\\n\""},
+              {"ü\\", "\"ü\\\\\""}};
+  for (const auto& row : rows) BOOST_TEST(yaml_string(row.text) == row.yaml);
 }
 
 BOOST_AUTO_TEST_CASE(that_is_wrong_is_refused_with_line_and_path) {

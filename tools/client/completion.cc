@@ -7,9 +7,11 @@
 namespace writ::client {
 namespace {
 
-/// Words of what `command` takes: `--long` and `-s` of each option.
+/// Words of what `command` takes: its own commands, `--long` and `-s` of each option.
 std::string options_of(const CLI::App& command) {
   std::string words;
+  for (const CLI::App* inner : command.get_subcommands([](const CLI::App*) { return true; }))
+    words += " " + inner->get_name();
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames()) words += " --" + name;
     for (const std::string& name : option->get_snames()) words += " -" + name;

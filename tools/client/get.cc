@@ -9,7 +9,6 @@
 #include "tools/client/printable.h"
 #include "tools/client/record.h"
 #include "tools/client/scope_name.h"
-#include "tools/client/setting.h"
 #include "tools/client/setting_value.h"
 #include "tools/exit_codes.h"
 
@@ -37,16 +36,16 @@ void print_effective(const std::vector<fs::SettingsRecord>& levels) {
   for (std::size_t i = 0; i < levels.size(); ++i)
     chain.push_back({static_cast<Scope>(i), &levels[i].settings()});
   Table table({"SETTING", "VALUE", "FROM"});
-  for (const LeafEntry& entry : leaf_entries(merge(chain))) {
-    // A map says nothing beside its entries, unless there are none.
-    const Setting* setting = find_setting(entry.path);
-    const bool map = setting != nullptr && setting->shape.is_string_map() &&
-                     entry.value.state() == fs::SETTING_STATE_VALUE;
-    const fs::SettingsRecord* origin = origin_of(levels, entry);
-    if (!map)
-      table.add({printable(entry.path),
-                 shown(entry.value),
-                 {origin == nullptr ? "" : scope_name(origin->key()), Colour::kDim}});
+  const std::vector<LeafEntry> entries = leaf_entries(merge(chain));
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    // A map is told by its entries, if there are any.
+    if (i + 1 < entries.size() && entries[i + 1].path != entries[i + 1].leaf &&
+        entries[i + 1].leaf == entries[i].path)
+      continue;
+    const fs::SettingsRecord* origin = origin_of(levels, entries[i]);
+    table.add({printable(entries[i].path),
+               shown(entries[i].value),
+               {origin == nullptr ? "" : scope_name(origin->key()), Colour::kDim}});
   }
   if (table.empty()) std::cout << "nothing is set\n";
   table.print();
