@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "events/log_check.h"
 #include "events/storable_text.h"
 
 namespace writ {
@@ -69,6 +70,7 @@ Sequencer::Sequencer(SequencerOptions options, std::vector<Domain> domains)
   } catch (const StorageError& e) {
     throw StartError(std::string("the log cannot be opened: ") + e.what());
   }
+  started_ = true;
   thread_ = std::thread([this] { work(); });
 }
 
@@ -301,6 +303,7 @@ void Sequencer::acknowledge(const Batch& batch, std::chrono::nanoseconds commit_
   const auto events = static_cast<std::int64_t>(batch.command_ids().size());
   acknowledged_.value = batch.first_position().value + events - 1;
   acknowledged_hash_ = batch.last_leaf_hash();
+  acknowledged_root_ = batch.root();
   options_.committed({batch.command_ids().size(), commit_time});
   const std::lock_guard lock(mutex_);
   status_.head = acknowledged_;
@@ -360,36 +363,50 @@ void Sequencer::ensure_connected() {
   connection_.reset();
   auto fresh = std::make_unique<Connection>(options_.conninfo);
   prepare_batch_statements(*fresh, domains_);
+  prepare_tile_queries(*fresh);
   check_head(*fresh);
   connection_ = std::move(fresh);
   if (std::exchange(lost_, false)) options_.warn("the database is back");
 }
 
-/// A head behind what this process has acknowledged, or another event in its place, is a restored
-/// backup or a replica that lagged: writing on would give positions and versions out twice.
+/// Whether this is the log that it was: with another one, positions and versions would be given out
+/// twice, and what was signed of it would be a lie.
 void Sequencer::check_head(Connection& connection) {
-  const LogHead head = begin_and_lock_head(connection);
-  const pqxx::result rows =
-      connection.exec_params("SELECT encode(leaf_hash, 'hex') FROM events WHERE position = $1",
-                             {std::to_string(acknowledged_.value)});
-  connection.exec("COMMIT");
+  // Asked for first: what is signed meanwhile may be beyond the head that is read.
+  const std::optional<Checkpoint> last = options_.last_checkpoint();
+  begin_and_lock_head(connection);
+  const TreeHead head = read_tree_head(connection);
   if (log_id_.empty()) log_id_ = head.log_id;
-  if (head.log_id != log_id_) {
-    refuse("the database holds another log than before");
-  } else if (head.position < acknowledged_) {
-    refuse("the log ends at position " + std::to_string(head.position.value) +
-           ", behind position " + std::to_string(acknowledged_.value) +
-           " that was acknowledged: a restored backup or a lagging replica");
-  } else if (acknowledged_.value > 0 &&
-             (rows.empty() || rows[0][0].c_str() != acknowledged_hash_)) {
-    refuse("the log has another event at position " + std::to_string(acknowledged_.value) +
-           " than the one acknowledged: a restored backup or a lagging replica");
-  }
+  const std::string trouble = trouble_of(connection, head, last);
+  connection.exec("COMMIT");
+  if (!trouble.empty()) refuse(trouble);
   const std::lock_guard lock(mutex_);
-  status_.head = std::max(status_.head, head.position);
+  status_.head = std::max(status_.head, head.size);
+}
+
+/// "" when the log is what this process and the last checkpoint know, and its tree is whole.
+std::string Sequencer::trouble_of(Connection& connection, const TreeHead& head,
+                                  const std::optional<Checkpoint>& last) const {
+  if (head.log_id != log_id_) return "the database holds another log than before";
+  const std::string acknowledged = std::to_string(acknowledged_.value);
+  if (head.size < acknowledged_)
+    return "the log ends at position " + std::to_string(head.size.value) + ", behind position " +
+           acknowledged + " that was acknowledged: a restored backup or a lagging replica";
+  const pqxx::result rows = connection.exec_params(
+      "SELECT encode(leaf_hash, 'hex') FROM events WHERE position = $1", {acknowledged});
+  if (acknowledged_.value > 0 && (rows.empty() || rows[0][0].c_str() != acknowledged_hash_))
+    return "the log has another event at position " + acknowledged +
+           " than the one acknowledged: a restored backup or a lagging replica";
+  if (std::string trouble = trouble_of_tree(connection, head); !trouble.empty()) return trouble;
+  if (acknowledged_.value > 0 && root_at(connection, acknowledged_) != acknowledged_root_)
+    return "the log before position " + acknowledged + " is not the one acknowledged";
+  if (!last) return "";
+  const std::string trouble = trouble_with_checkpoint(connection, head, *last);
+  return trouble.empty() ? "" : trouble + kWayOn;
 }
 
 void Sequencer::refuse(const std::string& why) {
+  if (!started_) throw StartError(why);
   const std::string line = why + "; writing is stopped until the service is started again";
   {
     const std::lock_guard lock(mutex_);

@@ -13,9 +13,11 @@
 #include <vector>
 
 #include "events/batch.h"
+#include "events/checkpoint.h"
 #include "events/clock_check.h"
 #include "events/connection.h"
 #include "events/domain.h"
+#include "events/tiles.h"
 
 namespace writ {
 
@@ -37,6 +39,9 @@ struct SequencerOptions {
   std::chrono::milliseconds patience = std::chrono::seconds(20);
   std::function<void(const std::string&)> warn = [](const std::string&) {
   };  ///< One line for the operator.
+  /// The last checkpoint that was signed of the log, from outside the database, which is held
+  /// against it at the start and on every new connection.
+  std::function<std::optional<Checkpoint>()> last_checkpoint = [] { return std::nullopt; };
   /// Called after each commit, before its callers are answered; must be quick.
   std::function<void(const CommittedBatch&)> committed = [](const CommittedBatch&) {};
 };
@@ -58,8 +63,9 @@ struct SequencerStatus {
 /// transaction; each is decided alone and answered only once the transaction is durable.
 class Sequencer {
  public:
-  /// Connects, checks the log's head and starts the thread. Throws StorageUnavailable or
-  /// StartError.
+  /// Connects, checks the log's head and starts the thread. Throws StorageUnavailable, or
+  /// StartError, also for a log that may not be written: its tree is broken, or it is not a
+  /// continuation of the last checkpoint.
   Sequencer(SequencerOptions options, std::vector<Domain> domains);
   ~Sequencer();
   Sequencer(const Sequencer&) = delete;
@@ -101,6 +107,8 @@ class Sequencer {
   Resolution look_for(const Batch& batch);
   void ensure_connected();
   void check_head(Connection& connection);
+  std::string trouble_of(Connection& connection, const TreeHead& head,
+                         const std::optional<Checkpoint>& last) const;
   void check_clock(Timestamp database_clock);
   void refuse(const std::string& why);
   void acknowledge(const Batch& batch, std::chrono::nanoseconds commit_time);
@@ -131,6 +139,8 @@ class Sequencer {
   std::string log_id_;
   Position acknowledged_;
   std::string acknowledged_hash_;
+  Digest acknowledged_root_{};
+  bool started_ = false;      // what the constructor checks has been found good
   bool lost_ = false;         // the database, when last asked
   bool got_through_ = false;  // the batch at hand, or a part of it
   ClockCheck clock_;

@@ -1,6 +1,10 @@
 #include "events/tiles.h"
 
 #include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "events/array_literal.h"
 
 namespace writ {
 namespace {
@@ -13,13 +17,21 @@ constexpr char kFromEvents[] =
 constexpr char kFromTiles[] =
     "SELECT string_agg(root, ''::bytea ORDER BY index) FROM tiles WHERE level = ";
 
-constexpr char kFull[] = "SELECT encode(hashes, 'hex') FROM tiles WHERE level = $1 AND index = $2";
-constexpr char kPartOfLeaves[] =
-    "SELECT encode(string_agg(leaf_hash, ''::bytea ORDER BY position), 'hex') FROM events"
-    " WHERE position BETWEEN $1 AND $2";
-constexpr char kPartOfRoots[] =
-    "SELECT encode(string_agg(root, ''::bytea ORDER BY index), 'hex') FROM tiles"
-    " WHERE level = $1 AND index BETWEEN $2 AND $3";
+// Each tile that is wanted, in one round trip, wherever it is kept.
+constexpr char kTiles[] = R"sql(
+SELECT encode(CASE
+    WHEN wanted.width = 256 THEN
+      (SELECT hashes FROM tiles WHERE tiles.level = wanted.level AND tiles.index = wanted.index)
+    WHEN wanted.level = 0 THEN
+      (SELECT string_agg(leaf_hash, ''::bytea ORDER BY position) FROM events
+       WHERE position BETWEEN wanted.index * 256 + 1 AND wanted.index * 256 + wanted.width)
+    ELSE
+      (SELECT string_agg(root, ''::bytea ORDER BY tiles.index) FROM tiles
+       WHERE tiles.level = wanted.level - 1
+       AND tiles.index BETWEEN wanted.index * 256 AND wanted.index * 256 + wanted.width - 1)
+  END, 'hex')
+FROM unnest($1::integer[], $2::bigint[], $3::integer[]) WITH ORDINALITY
+     AS wanted (level, index, width, ord) ORDER BY ord)sql";
 
 std::string between(std::int64_t first, std::int64_t last) {
   std::string text = std::to_string(first);
@@ -31,13 +43,6 @@ std::string name_of(const TileId& tile) {
   std::string text = std::to_string(tile.index);
   text += " of level ";
   return text += std::to_string(tile.level);
-}
-
-pqxx::result read_tile(Connection& connection, const TileId& tile, int width) {
-  if (width == kTileWidth) return connection.exec_prepared("tile", tile.level, tile.index);
-  const std::int64_t first = tile.index * kTileWidth;
-  if (tile.level == 0) return connection.exec_prepared("part_of_leaves", first + 1, first + width);
-  return connection.exec_prepared("part_of_roots", tile.level - 1, first, first + width - 1);
 }
 
 }  // namespace
@@ -78,29 +83,50 @@ TreeHead read_tree_head(Connection& connection) {
   }
 }
 
-void prepare_tile_queries(Connection& connection) {
-  connection.prepare("tile", kFull);
-  connection.prepare("part_of_leaves", kPartOfLeaves);
-  connection.prepare("part_of_roots", kPartOfRoots);
+void prepare_tile_queries(Connection& connection) { connection.prepare("tiles", kTiles); }
+
+void TileReader::fetch(const std::set<TileId>& tiles) {
+  ArrayLiteral levels, indexes, widths;
+  std::vector<std::pair<TileId, std::size_t>> wanted;
+  for (const TileId& tile : tiles) {
+    const int width = tile_width(tile, size_.value);
+    if (width == 0 || tiles_.contains(tile)) continue;
+    levels.add(std::int64_t{tile.level});
+    indexes.add(tile.index);
+    widths.add(std::int64_t{width});
+    wanted.emplace_back(tile, static_cast<std::size_t>(width) * sizeof(Digest));
+  }
+  if (wanted.empty()) return;
+  const pqxx::result rows = connection_.exec_prepared(
+      "tiles", std::move(levels).take(), std::move(indexes).take(), std::move(widths).take());
+  for (const pqxx::row& row : rows) {
+    const auto& [tile, bytes] = wanted.at(row.rownumber());
+    std::string hashes = from_hex(row[0].c_str());
+    if (hashes.size() != bytes)
+      throw CorruptLog("hashes are missing of the Merkle tree's tile " + name_of(tile));
+    tiles_[tile] = std::move(hashes);
+  }
+}
+
+void TileReader::fetch_for(const std::function<void(const NodeReader&)>& use) {
+  std::set<TileId> tiles;
+  use([&](const TreeNode& node) {
+    tiles.insert(tile_of(node));
+    return Digest{};
+  });
+  fetch(tiles);
 }
 
 const std::string& TileReader::hashes(const TileId& tile) {
-  const auto [found, missing] = tiles_.try_emplace(tile);
-  if (!missing) return found->second;
-  const int width = tile_width(tile, size_.value);
-  if (width == 0) return found->second;
-  const pqxx::result rows = read_tile(connection_, tile, width);
-  std::string hashes = rows.empty() ? std::string() : from_hex(rows[0][0].c_str());
-  if (hashes.size() != static_cast<std::size_t>(width) * sizeof(Digest))
-    throw CorruptLog("hashes are missing of the Merkle tree's tile " + name_of(tile));
-  return found->second = std::move(hashes);
+  fetch({tile});
+  return tiles_[tile];
 }
 
 Digest TileReader::node(const TreeNode& node) { return node_in_tile(node, hashes(tile_of(node))); }
 
 Digest root_at(Connection& connection, Position size) {
   TileReader tiles(connection, size);
-  return root_of(size.value, [&](const TreeNode& node) { return tiles.node(node); });
+  return tiles.compute<Digest>([&](const NodeReader& read) { return root_of(size.value, read); });
 }
 
 std::vector<std::string> read_envelopes(Connection& connection, Position first, int count) {
@@ -112,20 +138,6 @@ std::vector<std::string> read_envelopes(Connection& connection, Position first, 
   if (envelopes.size() != static_cast<std::size_t>(count))
     throw CorruptLog("events are missing after position " + std::to_string(first.value - 1));
   return envelopes;
-}
-
-std::string trouble_of_tree(Connection& connection, const TreeHead& head) {
-  try {
-    const Frontier stored = frontier_at(head.size, head.frontier);
-    TileReader tiles(connection, head.size);
-    std::string edge;
-    for (const TreeNode& peak : peaks_of(head.size.value)) edge += bytes_of(tiles.node(peak));
-    if (edge != head.frontier) return "the Merkle tree's edge is not that of its tiles and events";
-    if (stored.root() != head.root) return "the Merkle tree's root is not that of its edge";
-    return "";
-  } catch (const CorruptLog& e) {
-    return e.what();
-  }
 }
 
 }  // namespace writ

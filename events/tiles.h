@@ -1,7 +1,8 @@
 #pragma once
 
-#include <cstdint>
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,13 +43,24 @@ class TileReader {
   /// missing.
   const std::string& hashes(const TileId& tile);
 
-  /// The hash of a complete subtree of this tree; a NodeReader.
+  /// The hash of a complete subtree of this tree.
   Digest node(const TreeNode& node);
 
-  /// How many tiles were read so far: O(log size) for a proof or a root.
+  /// What `use` computes from hashes of the tree – a root, a proof. The tiles that it needs are
+  /// read in one round trip: it is run twice, the first time with hashes of zeros.
+  template <typename Result>
+  Result compute(const std::function<Result(const NodeReader&)>& use) {
+    fetch_for([&](const NodeReader& read) { use(read); });
+    return use([this](const TreeNode& one) { return node(one); });
+  }
+
+  /// How many tiles were read so far: O(log size) of them for a proof or a root.
   std::size_t reads() const { return tiles_.size(); }
 
  private:
+  void fetch(const std::set<TileId>& tiles);
+  void fetch_for(const std::function<void(const NodeReader&)>& use);
+
   Connection& connection_;
   Position size_;
   std::map<TileId, std::string> tiles_;
@@ -59,9 +71,5 @@ Digest root_at(Connection& connection, Position size);
 
 /// The envelopes of `count` events from the position `first` on.
 std::vector<std::string> read_envelopes(Connection& connection, Position first, int count);
-
-/// Recomputes the tree's right edge from the tiles and the newest events. Answers what is wrong
-/// with `head`, "" for nothing.
-std::string trouble_of_tree(Connection& connection, const TreeHead& head);
 
 }  // namespace writ

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "service/cors.h"
+#include "tools/accept_log.h"
 #include "tools/client/commands.h"
 #include "tools/client/completion.h"
 #include "tools/token.h"
@@ -64,6 +65,12 @@ into the environment: others can read a command line. Proxies that pool transact
 
 Without tokens everybody who can connect is an administrator, so by default only this machine can. `writ token create`
 makes the first token; from then on callers need one.)";
+
+constexpr char kAcceptNotes[] =
+    R"(`writ serve` refuses a log that ends before the last checkpoint that it signed, or that is another one: a
+restored backup, a lagging replica, a past that was rewritten. When that is meant, this goes on from the log as
+it is: it records an event `log.accepted` that names both, and signs a new checkpoint. Run it with the options of
+`writ serve`, while that is stopped.)";
 
 void add_database_options(CLI::App& command, DatabaseOptions& options,
                           std::uint64_t& startup_seconds) {
@@ -137,6 +144,12 @@ void add_serve_options(CLI::App& command, ServeOptions& options, std::string& li
                 "machines")
       ->envname("WRIT_ALLOW_ANONYMOUS");
   add_caller_options(command, options.callers);
+  add_log_options(command, options.log);
+  command
+      .add_flag("--public-log", options.public_log,
+                "Let everybody who can connect read the whole log, with the names in it, at "
+                "/log/checkpoint and /log/tile/")
+      ->envname("WRIT_PUBLIC_LOG");
   command
       .add_flag("--accept-clock", options.accept_clock,
                 "Append although the database's clock is over an hour ahead of this host's")
@@ -215,6 +228,15 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       ->required()
       ->check(CLI::IsMember({"settings"}).description(""));
   add_database_options(*rebuild_command, rebuild.database, startup_seconds);
+  AcceptLogOptions accept;
+  CLI::App* accept_command = app.add_subcommand(
+      "accept-log", "Go on from a log that does not continue its last checkpoint");
+  accept_command->footer(kAcceptNotes);
+  accept_command->add_option("-m,--reason", accept.reason, "Why; recorded in the log")
+      ->type_name("TEXT")
+      ->required();
+  add_log_options(*accept_command, accept.log);
+  add_database_options(*accept_command, accept.database, startup_seconds);
   CommandSet commands(app);
   for (const auto add : kCommands) add(commands);
   std::string shell;
@@ -234,8 +256,10 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   }
   serve.database.startup_timeout = std::chrono::seconds(startup_seconds);
   rebuild.database.startup_timeout = std::chrono::seconds(startup_seconds);
+  accept.database.startup_timeout = std::chrono::seconds(startup_seconds);
   if (serve_command->parsed()) return checked(serve, listen);
   if (rebuild_command->parsed()) return rebuild;
+  if (accept_command->parsed()) return Task{[accept] { return accept_log(accept); }};
   if (completion->parsed()) return Answer{kSuccess, client::completion_script(app, shell)};
   if (Action action = commands.chosen()) return Task{std::move(action)};
   return refuse("a command is required, such as serve; see writ --help");

@@ -11,6 +11,7 @@
 #include "tools/command.h"
 #include "tools/exit_codes.h"
 #include "tools/identity_options.h"
+#include "tools/log_options.h"
 
 namespace writ {
 
@@ -28,6 +29,8 @@ struct ServeOptions {
   ListenAddress listen{"127.0.0.1", 8080};
   bool allow_anonymous = false;
   CallerOptions callers = {};
+  LogOptions log = {};
+  bool public_log = false;    ///< Everybody may read the log at its static paths.
   bool accept_clock = false;  ///< Append although the database's clock leapt ahead.
   std::size_t read_connections = 8;
   std::size_t batch_limit = 256;                      ///< Commands in one transaction.

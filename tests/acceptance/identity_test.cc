@@ -37,6 +37,9 @@ const std::vector<Needs> kNeeds = {
     {kAudit + "Revert", "editor", R"({"key":%KEY%,"toVersion":"1","version":"9"})"},
     {kAudit + "WatchChanges", "auditor", R"({"filter":{"key":%KEY%}})"},
     {kAudit + "GetHead", "auditor", "{}"},
+    {kAudit + "GetCheckpoint", "auditor", "{}"},
+    {kAudit + "GetInclusionProof", "auditor", R"({"position":1})"},
+    {kAudit + "GetConsistencyProof", "auditor", "{}"},
     {"writ.apply.v1.ApplyService/ApplyRun", "viewer", R"({"key":%KEY%})"},
     {kAudit + "GetEvent", "auditor", R"({"position":"%POSITION%"})"},
 };

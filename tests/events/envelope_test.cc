@@ -82,14 +82,16 @@ BOOST_AUTO_TEST_CASE(vectors_give_the_recorded_bytes_and_hashes) {
 }
 
 BOOST_AUTO_TEST_CASE(every_released_event_type_keeps_its_bytes) {
-  for (const char* type : {"settings.created", "settings.updated"}) {
+  for (const std::string type : {"settings.created", "settings.updated", "log.accepted"}) {
     BOOST_TEST_CONTEXT(type) {
       auto fields = golden(type);
-      flyteidl2::settings::Settings settings;
-      const JsonRead read = read_json(fields["payload"], &settings, JsonMode::kStored);
-      BOOST_REQUIRE_MESSAGE(!read.error, read.error->message());
-      BOOST_CHECK(read.unknown_fields.empty());
-      BOOST_CHECK_EQUAL(write_json(settings), fields["payload"]);
+      if (type.starts_with("settings.")) {
+        flyteidl2::settings::Settings settings;
+        const JsonRead read = read_json(fields["payload"], &settings, JsonMode::kStored);
+        BOOST_REQUIRE_MESSAGE(!read.error, read.error->message());
+        BOOST_CHECK(read.unknown_fields.empty());
+        BOOST_CHECK_EQUAL(write_json(settings), fields["payload"]);
+      }
 
       Envelope envelope;
       envelope.log = fields["log"];

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "events/checkpoint_signer.h"
+#include "events/connection_pool.h"
+
+namespace writ {
+
+/// The signed checkpoints of the log that is served: on request, and every ten seconds in which it
+/// grew, so that a backup put back later is noticed. Signs only what continues the last one.
+/// Thread-safe.
+class Checkpoints {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// `signer` is null when there is no key; `pool` has prepare_tile_queries. `warn` is told once
+  /// when the log is no continuation of the last checkpoint.
+  Checkpoints(ConnectionPool& pool, CheckpointSigner* signer,
+              std::function<void(const std::string&)> warn);
+  ~Checkpoints();
+  Checkpoints(const Checkpoints&) = delete;
+  Checkpoints& operator=(const Checkpoints&) = delete;
+
+  /// A checkpoint of the head. Throws ConnectError (failed_precondition) without a key, CorruptLog
+  /// when the log is no continuation of the last checkpoint, and what the pool throws.
+  SignedCheckpoint current(Clock::time_point deadline);
+
+  /// The keys that check it. Throws ConnectError (failed_precondition) without a key.
+  std::vector<std::string> verifier_keys() const;
+
+  /// Signs the head once more and signs no more by itself.
+  void stop();
+
+ private:
+  void work();
+  void sign_by_itself();
+  CheckpointSigner& signer() const;
+
+  ConnectionPool& pool_;
+  CheckpointSigner* const signer_;
+  const std::function<void(const std::string&)> warn_;
+  std::mutex mutex_;
+  std::condition_variable stopped_;
+  bool stopping_ = false;
+  bool warned_ = false;
+  std::thread thread_;
+};
+
+}  // namespace writ
