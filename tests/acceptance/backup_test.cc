@@ -1,6 +1,10 @@
 #include <boost/test/unit_test.hpp>
 
+#include "events/envelope.h"
 #include "events/errors.h"
+#include "events/merkle.h"
+#include "events/signing_keys.h"
+#include "schema/base64.h"
 #include "tests/acceptance/api_client.h"
 #include "tests/acceptance/local_postgres.h"
 #include "tests/acceptance/log_checks.h"
@@ -44,6 +48,25 @@ std::string refusal(const std::string& conninfo, const std::string& sql) {
   }
 }
 
+/// Each event is proved to be in the tree, by what the service says of each.
+void check_proofs(ApiClient& client, int events) {
+  const auto ask = [&](const std::string& method, int position) {
+    return client
+        .send("POST", "/writ.audit.v1.AuditService/" + method, "application/json",
+              "{\"position\":" + std::to_string(position) + "}")
+        .json();
+  };
+  const auto digest = [](const Json& base64) { return to_digest(*decode_base64(base64.text())); };
+  for (int position = 1; position <= events; ++position) {
+    const Json proof = ask("GetInclusionProof", position);
+    Proof path;
+    for (const Json& hash : proof.at("hashes").elements()) path.push_back(digest(hash));
+    BOOST_TEST(verify_inclusion(position - 1, events,
+                                leaf_hash(ask("GetEvent", position).at("envelope").text()), path,
+                                digest(proof.at("root"))));
+  }
+}
+
 /// The restored database is the log that was dumped, and goes on.
 void check_serves_on(const std::string& owner, const std::string& app) {
   BOOST_TEST(broken_invariants(owner) == std::vector<std::string>{},
@@ -56,6 +79,7 @@ void check_serves_on(const std::string& owner, const std::string& app) {
   BOOST_TEST(client.call("UpdateSettings", update(1)).code() == "failed_precondition");
   BOOST_TEST(client.call("UpdateSettings", update(2)).version() == 3);
   BOOST_TEST(query_one(owner, "SELECT max(position) FROM writ.events") == "4");
+  check_proofs(client, 4);
   BOOST_TEST(broken_invariants(owner) == std::vector<std::string>{},
              boost::test_tools::per_element());
 
@@ -113,6 +137,65 @@ BOOST_AUTO_TEST_CASE(restored_beside_the_original_keeps_owners_and_rights) {
                        "SELECT count(*) FROM pg_tables WHERE schemaname ="
                        " 'writ' AND tableowner <> 'writ_owner'") == "0");
   check_serves_on(beside.conninfo(), beside.conninfo({{"user", "writ_app"}}));
+}
+
+BOOST_AUTO_TEST_CASE(older_than_the_last_checkpoint_is_refused_with_the_way_on) {
+  const auto database = TestDatabase::empty();
+  const TemporaryDirectory directory;
+  make_signing_key(directory.path() / "key");
+  const auto options_for = [&](const TestDatabase& served) {
+    std::vector<std::string> options = on(served);
+    options.insert(options.end(), {"--signing-key", directory.path() / "key", "--data-dir",
+                                   directory.path() / "data"});
+    return options;
+  };
+  {
+    WritProcess writ(options_for(database));
+    ApiClient client(writ.port());
+    fill(client);
+    dump(database.conninfo(), directory.path() / "dump");
+    BOOST_REQUIRE(client.call("UpdateSettings", update(2)).version() == 3);
+    BOOST_TEST(writ.stop() == 0);
+  }
+  const auto restored = TestDatabase::empty();
+  restore(restored.conninfo(), directory.path() / "dump", {});
+  std::vector<std::string> arguments = options_for(restored);
+  arguments.insert(arguments.begin(), {"serve", "--listen", "127.0.0.1:0"});
+  const WritRun refused = run_writ(arguments);
+  BOOST_TEST(refused.status == 1);
+  BOOST_TEST(refused.err.find("ends at position 3, behind the checkpoint that was signed at"
+                              " position 4") != std::string::npos,
+             refused.err);
+  BOOST_TEST(refused.err.find("writ accept-log") != std::string::npos, refused.err);
+  arguments.erase(arguments.begin(), arguments.begin() + 3);
+  arguments.insert(arguments.begin(), {"accept-log", "--reason", "the disk is gone"});
+  const WritRun accepted = run_writ(arguments);
+  BOOST_TEST(accepted.status == 0, accepted.err);
+  WritProcess writ(options_for(restored));
+  ApiClient client(writ.port());
+  BOOST_TEST(client.call("UpdateSettings", update(2)).version() == 3);
+  check_proofs(client, 5);
+}
+
+BOOST_AUTO_TEST_CASE(of_a_program_before_the_tree_gets_its_tree_and_serves_on) {
+  // 310 events of 5 records, written by the last program that knew no tree.
+  const auto database = TestDatabase::empty();
+  restore(database.conninfo(), WRIT_SOURCE_DIR "/tests/acceptance/dumps/before_tree.dump",
+          {"--no-owner", "--no-acl"});
+  WritProcess writ(database);
+  ApiClient client(writ.port());
+  BOOST_TEST(broken_invariants(database.conninfo()) == std::vector<std::string>{},
+             boost::test_tools::per_element());
+  BOOST_TEST(query_one(database.conninfo(), "SELECT count(*) FROM writ.tiles") == "1");
+  check_proofs(client, 310);
+  const auto replayed =
+      client.call("CreateSettings", create_json(key_json("d0"), queue_settings("q0")),
+                  {{"Idempotency-Key", "k0"}});
+  BOOST_TEST(replayed.version() == 1);
+  BOOST_TEST(client.call("UpdateSettings", update_json(key_json("d0"), queue_settings("new"), 62))
+                 .version() == 63);
+  BOOST_TEST(broken_invariants(database.conninfo()) == std::vector<std::string>{},
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

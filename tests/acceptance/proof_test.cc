@@ -123,6 +123,42 @@ BOOST_AUTO_TEST_CASE(every_event_is_proved_to_be_in_the_signed_tree) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(the_command_line_prints_a_proof_that_needs_no_server) {
+  const SignedLog log;
+  std::string key, note, proof;
+  {
+    WritProcess writ(log.options());
+    ApiClient client(writ.port());
+    write(client, 7);
+    const std::string url = "http://127.0.0.1:" + std::to_string(writ.port());
+    key = run_writ({"checkpoint", "--url", url, "--key"}).out;
+    note = run_writ({"checkpoint", "--url", url}).out;
+    BOOST_TEST(note == client.get("/log/checkpoint").body);
+    const WritRun printed = run_writ({"proof", "--url", url, "5"});
+    BOOST_TEST(printed.status == 0, printed.err);
+    proof = printed.out;
+    BOOST_TEST(run_writ({"proof", "--url", url, "8"}).status == 3);
+    BOOST_TEST(run_writ({"proof", "--url", url, "0"}).status == 2);
+  }
+  key.pop_back();  // the line's end
+  const auto end = proof.find("\n\n");
+  BOOST_REQUIRE(end != std::string::npos);
+  BOOST_TEST(proof.substr(end + 2) == note);
+  const Checkpoint checkpoint =
+      parse_checkpoint(open_note(note, std::vector{VerifierKey::parse(key)}));
+  std::istringstream lines(proof.substr(0, end + 1));
+  std::string line, envelope;
+  Proof path;
+  for (int number = 0; std::getline(lines, line); ++number) {
+    if (number == 0) BOOST_TEST(line == "c2sp.org/tlog-proof@v1");
+    if (number == 1) envelope = *decode_base64(line.substr(std::string("extra ").size()));
+    if (number == 2) BOOST_TEST(line == "index 4");
+    if (number > 2) path.push_back(to_digest(*decode_base64(line)));
+  }
+  BOOST_TEST(
+      verify_inclusion(4, checkpoint.size.value, leaf_hash(envelope), path, checkpoint.root));
+}
+
 BOOST_AUTO_TEST_CASE(a_log_that_grew_is_proved_to_have_only_grown) {
   const SignedLog log;
   WritProcess writ(log.options());

@@ -15,5 +15,7 @@ void add_diff(CommandSet& commands);
 void add_revert(CommandSet& commands);
 void add_watch(CommandSet& commands);
 void add_apply(CommandSet& commands);
+void add_checkpoint(CommandSet& commands);
+void add_proof(CommandSet& commands);
 
 }  // namespace writ::client
