@@ -32,7 +32,8 @@ struct LogAcceptance {
 };
 
 /// Goes on from a log that is not a continuation of the last checkpoint: records so as an event and
-/// signs a new checkpoint. `sequencer` has the log's domain and was told of no checkpoint.
+/// signs a new checkpoint. `sequencer` has the log's domain beside all that have read models, and
+/// was told of no checkpoint.
 LogAcceptance accept_log(Connection& connection, Sequencer& sequencer, CheckpointSigner& signer,
                          const std::string& actor, const std::string& reason);
 

@@ -122,7 +122,7 @@ void make_signing_key(const std::filesystem::path& file) {
 
 void write_durably(const std::filesystem::path& file, std::string_view content, int mode) {
   std::filesystem::path half = file;
-  half += ".new";
+  half += ".new-" + std::to_string(getpid());  // another process may share the directory
   const auto check = [&](bool good) {
     if (!good) fail(half, std::string("cannot be written: ") + std::strerror(errno));
   };

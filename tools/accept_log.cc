@@ -10,6 +10,7 @@
 #include "events/log_domain.h"
 #include "events/migrator.h"
 #include "events/sequencer.h"
+#include "service/settings_commands.h"
 #include "tools/database.h"
 #include "tools/exit_codes.h"
 #include "tools/stop_signals.h"
@@ -35,7 +36,8 @@ int accept_log(const AcceptLogOptions& options) {
   migrate(with_session_settings(database.admin_connection()), database.separate_roles(), tell);
   SequencerOptions sequencer_options;
   sequencer_options.conninfo = with_session_settings(database.app_connection());
-  Sequencer sequencer(sequencer_options, {log_domain()});
+  // The settings' domain too: its read model moves with every event.
+  Sequencer sequencer(sequencer_options, {settings_domain(), log_domain()});
   Connection connection(sequencer_options.conninfo);
   prepare_tile_queries(connection);
   const auto signer = make_signer(options.log, options.database.data_directory, is_private,

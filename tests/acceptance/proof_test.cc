@@ -320,6 +320,8 @@ BOOST_AUTO_TEST_CASE(a_log_that_was_put_back_is_refused_until_an_operator_accept
   const WritRun accepted = run_writ(accept);
   BOOST_TEST(accepted.status == 0, accepted.err);
   BOOST_TEST(accepted.out.find("accepted at position 2: ") == 0u, accepted.out);
+  BOOST_TEST(broken_invariants(log.database.conninfo()) == std::vector<std::string>{},
+             boost::test_tools::per_element());
   BOOST_TEST(run_writ(accept).out == "nothing to accept: the log continues the last checkpoint\n");
 
   WritProcess writ(options);
