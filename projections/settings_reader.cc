@@ -9,8 +9,7 @@
 namespace writ {
 namespace {
 
-constexpr std::chrono::seconds kPatience{
-    30};  // for a connection; the pool lends as many as there are queries
+constexpr std::chrono::milliseconds kLeast{250};  // that a query is given
 constexpr std::size_t kMostReads = 32;  // in one query: leaves some of a crowd to the other queries
 
 /// A row of our own table. One that cannot be read is a broken table, not a bad request.
@@ -46,11 +45,14 @@ void SettingsReader::run(const std::shared_ptr<Read>& mine,
                          std::chrono::steady_clock::time_point deadline) {
   std::unique_lock lock(mutex_);
   waiting_.push_back(mine);
+  bool led = false;  // at least once, however late
   while (!mine->done) {
-    if (!mine->begun && free_ > 0) {
-      lead(lock);
+    if (!mine->begun && free_ > 0 && (!led || std::chrono::steady_clock::now() < deadline)) {
+      led = true;
+      lead(lock, deadline);
     } else if (mine->woken.wait_until(lock, deadline) == std::cv_status::timeout && !mine->done) {
       std::erase(waiting_, mine);
+      mine->given_up = true;
       // It may have been woken to lead.
       if (!waiting_.empty()) waiting_.front()->woken.notify_one();
       throw DeadlineExceeded("the database did not answer in time");
@@ -59,9 +61,10 @@ void SettingsReader::run(const std::shared_ptr<Read>& mine,
   if (mine->error) std::rethrow_exception(mine->error);
 }
 
-/// Runs one query for those who wait longest, and wakes them and the next to lead. Its time is not
-/// that of any one of them: the connection's own time-outs bound it.
-void SettingsReader::lead(std::unique_lock<std::mutex>& lock) {
+/// Runs one query for those who wait longest, and wakes them and the next to lead. It has the time
+/// of the caller who leads; who has more waits for another one.
+void SettingsReader::lead(std::unique_lock<std::mutex>& lock,
+                          std::chrono::steady_clock::time_point deadline) {
   const std::size_t count = std::min(waiting_.size(), kMostReads);
   const std::vector<std::shared_ptr<Read>> reads(
       waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(count));
@@ -70,35 +73,44 @@ void SettingsReader::lead(std::unique_lock<std::mutex>& lock) {
   --free_;
   lock.unlock();
   std::exception_ptr error;
+  bool late = false;
+  const auto until = std::max(deadline, std::chrono::steady_clock::now() + kLeast);
   try {
-    const Rows rows = query(reads);
+    const Rows rows = query(reads, until);
     for (const auto& read : reads) hand_out(rows, *read);
+  } catch (const DeadlineExceeded&) {
+    late = true;
   } catch (const std::exception&) {
     error = std::current_exception();
   }
   lock.lock();
   ++free_;
-  for (const auto& read : reads) {
-    if (error) read->error = error;
-    read->done = true;
-    read->woken.notify_one();
+  for (auto read = reads.rbegin(); read != reads.rend(); ++read) {
+    if (late) {
+      (*read)->begun = false;
+      if (!(*read)->given_up) waiting_.push_front(*read);
+    } else {
+      (*read)->error = error ? error : (*read)->error;
+      (*read)->done = true;
+    }
+    (*read)->woken.notify_one();
   }
   if (!waiting_.empty()) waiting_.front()->woken.notify_one();
 }
 
-SettingsReader::Rows SettingsReader::query(const std::vector<std::shared_ptr<Read>>& reads) {
+SettingsReader::Rows SettingsReader::query(const std::vector<std::shared_ptr<Read>>& reads,
+                                           std::chrono::steady_clock::time_point deadline) {
   std::set<std::string> keys;
   bool wants_head = false;
   for (const auto& read : reads) {
     keys.insert(read->keys.begin(), read->keys.end());
     wants_head = wants_head || read->wants_head;
   }
-  const SettingsAtHead found =
-      pool_.read(std::chrono::steady_clock::now() + kPatience, [&](Connection& connection) {
-        const std::vector<std::string> wanted(keys.begin(), keys.end());
-        return wants_head ? fetch_settings_at_head(connection, wanted)
-                          : SettingsAtHead{fetch_settings(connection, wanted), {}};
-      });
+  const SettingsAtHead found = pool_.read(deadline, [&](Connection& connection) {
+    const std::vector<std::string> wanted(keys.begin(), keys.end());
+    return wants_head ? fetch_settings_at_head(connection, wanted)
+                      : SettingsAtHead{fetch_settings(connection, wanted), {}};
+  });
   Rows rows;
   rows.head = found.head;
   for (const SettingsRow& row : found.rows) {

@@ -33,8 +33,9 @@ class SettingsReader {
   SettingsReader(ConnectionPool& pool, std::size_t queries) : pool_(pool), free_(queries) {}
 
   /// What each of `keys` stores, in their order; null where there is no record. Throws
-  /// DeadlineExceeded when no query was begun in time, StorageUnavailable, StorageError, and
-  /// CorruptLog for a row that cannot be read.
+  /// DeadlineExceeded when there is no answer in time (a quarter of a second may be added, so that
+  /// impatient callers do not break off what others wait for), StorageUnavailable, StorageError,
+  /// and CorruptLog for a row that cannot be read.
   std::vector<std::shared_ptr<const StoredSettings>> fetch(
       const std::vector<std::string>& keys, std::chrono::steady_clock::time_point deadline);
 
@@ -64,12 +65,14 @@ class SettingsReader {
     std::exception_ptr error = nullptr;
     bool begun = false;
     bool done = false;
+    bool given_up = false;
     std::condition_variable woken = {};
   };
 
   void run(const std::shared_ptr<Read>& mine, std::chrono::steady_clock::time_point deadline);
-  void lead(std::unique_lock<std::mutex>& lock);
-  Rows query(const std::vector<std::shared_ptr<Read>>& reads);
+  void lead(std::unique_lock<std::mutex>& lock, std::chrono::steady_clock::time_point deadline);
+  Rows query(const std::vector<std::shared_ptr<Read>>& reads,
+             std::chrono::steady_clock::time_point deadline);
   static void hand_out(const Rows& rows, Read& read);
 
   ConnectionPool& pool_;

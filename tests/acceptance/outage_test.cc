@@ -208,6 +208,33 @@ BOOST_AUTO_TEST_CASE(that_leaves_its_connections_open_is_told_in_time) {
   BOOST_TEST(writ.stop() == 0, writ.log());  // although the question is still open
 }
 
+// A lock that somebody forgot: each caller waits for as long as it said, and is told the truth.
+BOOST_AUTO_TEST_CASE(of_one_table_alone_keeps_nobody_longer_than_they_wait) {
+  const TestDatabase database;
+  WritProcess writ(database);
+  ApiClient client(writ.port());
+  make_two_events(client);
+  Connection holder(database.conninfo());  // without the session's time-outs
+  holder.exec("BEGIN; LOCK TABLE writ.settings, writ.events IN ACCESS EXCLUSIVE MODE");
+  const std::pair<std::string, std::string> reads[] = {
+      {kService + "GetSettings", R"({"key":{"domain":"a"}})"},
+      {"/writ.audit.v1.AuditService/ListChanges", "{}"}};
+  for (const auto& [method, request] : reads) {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto answer =
+        client.send("POST", method, "application/json", request, {{"Connect-Timeout-Ms", "500"}});
+    BOOST_TEST(answer.status == 504, method);
+    BOOST_TEST(answer.code() == "deadline_exceeded", method);
+    BOOST_TEST((std::chrono::steady_clock::now() - begin < std::chrono::seconds(4)));
+  }
+  // PostgreSQL itself gives up after ten seconds.
+  const auto patient = client.call("GetSettings", kRead);
+  BOOST_TEST(patient.status == 503);
+  BOOST_TEST(patient.code() == "unavailable");
+  holder.exec("COMMIT");
+  BOOST_TEST(client.call("GetSettings", kRead).status == 200);
+}
+
 // Nor does a question that never comes back keep the service from stopping.
 BOOST_AUTO_TEST_CASE(that_holds_a_request_does_not_hold_up_the_end) {
   LocalPostgres postgres;

@@ -85,6 +85,29 @@ BOOST_AUTO_TEST_CASE(a_waiting_read_gives_up_at_its_deadline_and_the_others_go_o
   BOOST_CHECK_EQUAL(waiting.get(), "top");
 }
 
+BOOST_AUTO_TEST_CASE(a_read_whose_query_hangs_gives_up_and_who_shares_it_goes_on) {
+  write({created("v1:::", queue_json("top"))});
+  BOOST_CHECK_EQUAL(queue("v1:::"), "top");
+  owner.exec("BEGIN; LOCK TABLE settings");
+  const auto begin = steady_clock::now();
+  auto leader = std::async(std::launch::async, [&] {
+    BOOST_CHECK_THROW(reader.fetch({"v1:::"}, begin + std::chrono::milliseconds(600)),
+                      DeadlineExceeded);
+    return steady_clock::now() - begin;
+  });
+  BOOST_REQUIRE(wait_until([&] {
+    return text(
+               "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation ="
+               " 'writ.settings'::regclass") == "1";
+  }));
+  std::vector<std::future<std::string>> waiting;
+  for (int i = 0; i < 3; ++i)
+    waiting.push_back(std::async(std::launch::async, [&] { return queue("v1:::"); }));
+  BOOST_CHECK(leader.get() < std::chrono::seconds(3));
+  owner.exec("COMMIT");
+  for (auto& one : waiting) BOOST_CHECK_EQUAL(one.get(), "top");
+}
+
 BOOST_AUTO_TEST_CASE(a_row_that_cannot_be_read_fails_only_who_asks_for_it) {
   write({created("v1:::", queue_json("top"))});
   write({created("v1::d:", R"({"run":5})")});
