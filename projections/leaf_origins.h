@@ -27,7 +27,7 @@ struct VersionedPath {
 class LeafOrigins {
  public:
   /// `pool` is used for what is not known yet; `index` must follow the same log.
-  LeafOrigins(ConnectionPool& pool, const ChangedPaths& index, std::size_t capacity = 64 * 1024)
+  LeafOrigins(ConnectionPool& pool, const ChangedPaths& index, std::size_t capacity = 256 * 1024)
       : pool_(pool), index_(index), capacity_(capacity) {}
 
   /// For each of `wanted` the position of the event that last changed the path in its stream, up to

@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <string_view>
 
 #include "projections/settings.h"
 #include "schema/apply/apply.h"
@@ -54,49 +55,39 @@ Chain chain_then(ConnectionPool& past, const ScopeKey& key, const audit::v1::Poi
   });
 }
 
-/// Gathers what changes go back to, each thing once, and then tells its position.
-class Origins {
- public:
-  explicit Origins(const Chain& chain) {
-    for (const ChainLevel& level : chain.levels)
-      of_scope_[static_cast<std::size_t>(level.key.scope())] = &level;
-  }
+/// What has a setting, a scope level and a position to be told: a change, or its bound.
+template <class Source>
+void want_origin(const Source& source, const std::array<const ChainLevel*, 3>& of_scope,
+                 std::map<std::pair<int, std::string_view>, std::size_t>& known,
+                 std::vector<VersionedPath>& wanted, std::vector<std::size_t>& places) {
+  if (source.setting().empty()) return;
+  const auto [place, added] =
+      known.try_emplace({source.scope_level(), source.setting()}, wanted.size());
+  places.push_back(place->second);
+  if (!added) return;
+  const ChainLevel& level = *of_scope[static_cast<std::size_t>(source.scope_level())];
+  wanted.push_back({settings_stream(level.key).value, level.version, source.setting()});
+}
 
-  void want(const std::string& setting, flyteidl2::settings::ScopeLevel scope) {
-    const auto [place, added] = places_.try_emplace({scope, setting}, wanted_.size());
-    if (!added) return;
-    const ChainLevel& level = *of_scope_[static_cast<std::size_t>(scope)];
-    wanted_.push_back({settings_stream(level.key).value, level.version, setting});
-  }
-  void find(LeafOrigins& origins, const RequestContext& context) {
-    found_ = origins.find(wanted_, context.deadline);
-  }
-  std::uint64_t position(const std::string& setting, flyteidl2::settings::ScopeLevel scope) const {
-    return static_cast<std::uint64_t>(found_[places_.at({scope, setting})].value);
-  }
-
- private:
-  std::array<const ChainLevel*, 3> of_scope_{};
-  std::map<std::pair<int, std::string>, std::size_t> places_;
-  std::vector<VersionedPath> wanted_;
-  std::vector<Position> found_;
-};
-
+/// Puts the events' positions to the changes, each setting looked up once.
 void tell_positions(std::vector<apply::v1::Change>& changes, const Chain& chain,
                     LeafOrigins& origins, const RequestContext& context) {
-  Origins wanted(chain);
+  std::array<const ChainLevel*, 3> of_scope{};
+  for (const ChainLevel& level : chain.levels)
+    of_scope[static_cast<std::size_t>(level.key.scope())] = &level;
+  std::map<std::pair<int, std::string_view>, std::size_t> known;
+  std::vector<VersionedPath> wanted;
+  std::vector<std::size_t> places;  // in the order of changes and bounds with a setting
   for (const apply::v1::Change& change : changes) {
-    if (!change.setting().empty()) wanted.want(change.setting(), change.scope_level());
-    if (!change.bounded_by().setting().empty())
-      wanted.want(change.bounded_by().setting(), change.bounded_by().scope_level());
+    want_origin(change, of_scope, known, wanted, places);
+    want_origin(change.bounded_by(), of_scope, known, wanted, places);
   }
-  wanted.find(origins, context);
+  const std::vector<Position> found = origins.find(wanted, context.deadline);
+  auto place = places.begin();
+  const auto next = [&] { return static_cast<std::uint64_t>(found[*place++].value); };
   for (apply::v1::Change& change : changes) {
-    if (!change.setting().empty())
-      change.set_position(wanted.position(change.setting(), change.scope_level()));
-    if (change.bounded_by().setting().empty()) continue;
-    apply::v1::Bound& bound = *change.mutable_bounded_by();
-    bound.set_position(wanted.position(bound.setting(), bound.scope_level()));
+    if (!change.setting().empty()) change.set_position(next());
+    if (!change.bounded_by().setting().empty()) change.mutable_bounded_by()->set_position(next());
   }
 }
 

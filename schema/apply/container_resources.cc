@@ -16,7 +16,13 @@ constexpr std::array<Resources::ResourceName, kDimensions.size()> kNames{
 std::string place(const std::string& list, int name) {
   const std::string& known =
       Resources::ResourceName_Name(static_cast<Resources::ResourceName>(name));
-  return list + "[" + (known.empty() ? std::to_string(name) : "\"" + known + "\"") + "]";
+  std::string path;
+  path.reserve(list.size() + known.size() + 16);
+  path += list;
+  path += '[';
+  path += known.empty() ? std::to_string(name) : '"' + known + '"';
+  path += ']';
+  return path;
 }
 
 /// One list of entries, read: those that the rules speak of by dimension.
@@ -61,7 +67,7 @@ void write(const Outcome& outcome, Dimension dimension, Resources::ResourceEntry
            Explained* explained) {
   const Resources::ResourceName name = kNames[static_cast<std::size_t>(dimension)];
   explain_outcome(outcome, place(path, name), entry ? &entry->value() : nullptr,
-                  place(limit_path, name), explained);
+                  outcome.kept_down_by_own_limit ? place(limit_path, name) : "", explained);
   if (!entry) {
     entry = entries->Add();
     entry->set_name(name);

@@ -9,7 +9,6 @@
 namespace writ {
 namespace {
 
-using flyteidl2::core::AcceleratorModel;
 using flyteidl2::core::GPUAccelerator;
 
 struct Device {

@@ -5,6 +5,8 @@ namespace writ {
 apply::v1::Change& Explained::changed(apply::v1::Action action, std::string path,
                                       const std::optional<std::string>& before, std::string after,
                                       const SettingSource& by) {
+  constexpr std::size_t kUsual = 64;
+  if (changes.empty()) changes.reserve(kUsual);
   apply::v1::Change& change = changes.emplace_back();
   change.set_path(std::move(path));
   if (before) change.set_before(*before);

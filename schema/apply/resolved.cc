@@ -12,10 +12,11 @@ std::vector<ResolvedEntry> ResolvedSettings::entries(MapLeaf map) const {
   if (merged.state() != SETTING_STATE_VALUE) return entries;
   for (const auto& [key, value] : merged.map_value().entries()) {
     // It is in effect, so the narrowest level that has it was not taken back.
-    const auto by = std::find_if(chain_.rbegin(), chain_.rend(), [&](const Level& level) {
-      return level.settings && (level.settings->*map)().state() == SETTING_STATE_VALUE &&
-             (level.settings->*map)().map_value().entries().contains(key);
-    });
+    const auto by =
+        std::find_if(chain_.rbegin(), chain_.rend(), [&, &name = key](const Level& level) {
+          return level.settings && (level.settings->*map)().state() == SETTING_STATE_VALUE &&
+                 (level.settings->*map)().map_value().entries().contains(name);
+        });
     GOOGLE_CHECK(by != chain_.rend());
     entries.push_back({&key, &value, static_cast<flyteidl2::settings::ScopeLevel>(by->scope)});
   }

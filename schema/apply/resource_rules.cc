@@ -146,16 +146,16 @@ std::optional<Quantity> read_quantity(const std::string& text, const std::string
   return std::get<Quantity>(parsed);
 }
 
-void explain_outcome(const Outcome& outcome, const std::string& path, const std::string* before,
+void explain_outcome(const Outcome& outcome, std::string path, const std::string* before,
                      const std::string& limit_path, Explained* explained) {
-  apply::v1::Change& change =
-      explained->changed(outcome.action, path, before ? std::optional(*before) : std::nullopt,
-                         outcome.after.canonical(), outcome.by ? *outcome.by : SettingSource{});
+  apply::v1::Change& change = explained->changed(
+      outcome.action, std::move(path), before ? std::optional(*before) : std::nullopt,
+      outcome.after.canonical(), outcome.by ? *outcome.by : SettingSource{});
   if (outcome.kept_down_by_own_limit) {
     change.mutable_bounded_by()->set_field(limit_path);
     if (outcome.action == ACTION_CAPPED)
-      explained->warnings.push_back(path + " " + *before + " is above the limit " +
-                                    outcome.after.canonical() + ", so it is lowered to that");
+      explained->warnings.push_back(change.path() + " " + change.before() + " is above the limit " +
+                                    change.after() + ", so it is lowered to that");
   } else if (outcome.ceiling && outcome.action == ACTION_FILLED) {
     change.mutable_bounded_by()->set_setting(outcome.ceiling->setting);
     change.mutable_bounded_by()->set_scope_level(outcome.ceiling->scope_level);

@@ -81,7 +81,8 @@ std::optional<Quantity> read_quantity(const std::string& text, const std::string
                                       Explained* explained);
 
 /// Tells of an outcome. `before` is null where there was nothing; `limit_path` names the own limit.
-void explain_outcome(const Outcome& outcome, const std::string& path, const std::string* before,
+/// That is only looked at when `outcome.kept_down_by_own_limit`.
+void explain_outcome(const Outcome& outcome, std::string path, const std::string* before,
                      const std::string& limit_path, Explained* explained);
 
 }  // namespace writ

@@ -8,6 +8,7 @@
 namespace writ {
 namespace {
 
+using boost::multiprecision::cpp_int;
 using boost::multiprecision::cpp_rational;
 
 /// A quantity as it is spelt, and what it is, not told by the code under test.
@@ -18,19 +19,20 @@ struct Spelt {
 using MaybeSpelt = std::optional<Spelt>;
 using MaybeValue = std::optional<cpp_rational>;
 
+cpp_rational tenths(unsigned long number) { return {cpp_int(number), cpp_int(10)}; }
+
 MaybeSpelt random_quantity(std::mt19937_64& random) {
   if (random() % 3 == 0) return std::nullopt;
   const unsigned long number = random() % 40;
   switch (random() % 4) {
     case 0:
-      return Spelt{std::to_string(number) + "00m", cpp_rational(number, 10)};
+      return Spelt{std::to_string(number) + "00m", tenths(number)};
     case 1:
-      return Spelt{std::to_string(number / 10) + "." + std::to_string(number % 10),
-                   cpp_rational(number, 10)};
+      return Spelt{std::to_string(number / 10) + "." + std::to_string(number % 10), tenths(number)};
     case 2:
-      return Spelt{std::to_string(number) + "e-1", cpp_rational(number, 10)};
+      return Spelt{std::to_string(number) + "e-1", tenths(number)};
     default:
-      return Spelt{std::to_string(number % 4), cpp_rational(number % 4)};
+      return Spelt{std::to_string(number % 4), tenths(number % 4 * 10)};
   }
 }
 

@@ -4,6 +4,7 @@
 //
 // Kinds of requests:
 //   get     GetSettings of a random project out of --records
+//   apply   ApplyRun with 10 tasks in such a project
 //   update  UpdateSettings, each connection on a record of its own, which it creates first
 //   seed    CreateSettings of the instance, --domains domains and --records projects, each once
 //   path    GET of --path, or POST of --body to it, for a trivial route
@@ -28,6 +29,7 @@
 
 #include "flyteidl2/settings/settings_service.pb.h"
 #include "schema/protojson.h"
+#include "writ/apply/v1/apply.pb.h"
 
 namespace {
 
@@ -73,9 +75,10 @@ std::string post(const Options& options, const std::string& path, const std::str
 }
 
 std::string post(const Options& options, const std::string& method,
-                 const google::protobuf::Message& message) {
+                 const google::protobuf::Message& message,
+                 const std::string& service = "flyteidl2.settings.SettingsService") {
   const bool json = options.codec == "json";
-  return post(options, "/flyteidl2.settings.SettingsService/" + method,
+  return post(options, "/" + service + "/" + method,
               json ? "application/json" : "application/proto",
               json ? writ::write_json(message) : message.SerializeAsString());
 }
@@ -106,6 +109,37 @@ std::vector<std::string> get_requests(const Options& options) {
     pb::GetSettingsRequest request;
     fill(request.mutable_key(), "d" + std::to_string(i % options.domains), "p" + std::to_string(i));
     requests.push_back(post(options, "GetSettings", request));
+  }
+  return requests;
+}
+
+void add(google::protobuf::RepeatedPtrField<flyteidl2::core::Resources::ResourceEntry>* list,
+         flyteidl2::core::Resources::ResourceName name, const std::string& value) {
+  list->Add()->set_name(name);
+  list->rbegin()->set_value(value);
+}
+
+/// Every other task asks for more memory than tools/bench/apply allows; none says how much CPU.
+void fill(flyteidl2::core::TaskTemplate* task, int i) {
+  using flyteidl2::core::Resources;
+  task->set_type("python");
+  task->mutable_container()->set_image("registry.example.com/team/train:" + std::to_string(i));
+  for (const char* argument : {"pyflyte-execute", "--inputs", "s3://bucket/in"})
+    task->mutable_container()->add_args(argument);
+  Resources& resources = *task->mutable_container()->mutable_resources();
+  add(resources.mutable_requests(), Resources::MEMORY, i % 2 == 0 ? "64Gi" : "500Mi");
+  if (i % 2 != 0) add(resources.mutable_limits(), Resources::MEMORY, "1Gi");
+}
+
+std::vector<std::string> apply_requests(const Options& options) {
+  constexpr int kTasks = 10;
+  std::vector<std::string> requests;
+  for (int i = 0; i < options.records; ++i) {
+    writ::apply::v1::ApplyRunRequest request;
+    fill(request.mutable_key(), "d" + std::to_string(i % options.domains), "p" + std::to_string(i));
+    (*request.mutable_run_spec()->mutable_labels()->mutable_values())["team"] = "blue";
+    for (int j = 0; j < kTasks; ++j) fill(request.add_tasks(), j);
+    requests.push_back(post(options, "ApplyRun", request, "writ.apply.v1.ApplyService"));
   }
   return requests;
 }
@@ -253,8 +287,8 @@ int measure(const Options& options) {
   std::mt19937 random(1);
   std::function<std::string(Connection&)> next;
   std::vector<std::string> gets;
-  if (options.kind == "get") {
-    gets = get_requests(options);
+  if (options.kind == "get" || options.kind == "apply") {
+    gets = options.kind == "get" ? get_requests(options) : apply_requests(options);
     next = [&](Connection&) { return gets[random() % gets.size()]; };
   } else if (options.kind == "seed") {
     next = [&, i = 0](Connection&) mutable { return seed_request(options, i++); };
@@ -292,7 +326,7 @@ int measure(const Options& options) {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("Load generator for the benchmarks");
-  app.add_option("kind", options.kind, "get, update, seed or path");
+  app.add_option("kind", options.kind, "get, apply, update, seed or path");
   app.add_option("--host", options.host, "IPv4 address on this machine");
   app.add_option("--port", options.port);
   app.add_option("--connections", options.connections);

@@ -83,20 +83,15 @@ class JsonFromYaml {
   }
 
   void append_scalar(const YAML::Node& node) {
-    bool boolean = false;
-    double number = 0;
+    const std::string text = node.IsNull() ? "null" : node.Scalar();
     // What is in quotes carries the tag "!".
-    if (node.IsNull())
-      json_ += "null";
-    else if (node.Tag() == "!")
-      append_json_string(node.Scalar(), &json_);
-    else if ((node.Scalar() == "true" || node.Scalar() == "false") &&
-             YAML::convert<bool>::decode(node, boolean))
-      json_ += node.Scalar();
-    else if (YAML::convert<double>::decode(node, number) && is_json_number(node.Scalar()))
-      json_ += node.Scalar();
+    const bool as_it_is =
+        node.IsNull() ||
+        (node.Tag() != "!" && (text == "true" || text == "false" || is_json_number(text)));
+    if (as_it_is)
+      json_ += text;
     else
-      append_json_string(node.Scalar(), &json_);
+      append_json_string(text, &json_);
   }
 
   static bool is_json_number(const std::string& text) {
