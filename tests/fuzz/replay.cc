@@ -19,7 +19,7 @@ struct Target {
   void (*run)(std::string_view input);
 };
 
-constexpr std::array<Target, 8> kTargets{{
+constexpr std::array<Target, 9> kTargets{{
     {"http_head", writ::fuzz::http_head},
     {"http_body", writ::fuzz::http_body},
     {"protojson", writ::fuzz::protojson},
@@ -28,6 +28,7 @@ constexpr std::array<Target, 8> kTargets{{
     {"grpc_web_text", writ::fuzz::grpc_web_text},
     {"quantity", writ::fuzz::quantity},
     {"settings_tree", writ::fuzz::settings_tree},
+    {"apply_run", writ::fuzz::apply_run},
 }};
 
 std::vector<std::filesystem::path> files_of(const std::filesystem::path& folder) {

@@ -24,5 +24,7 @@ void grpc_web_text(std::string_view input);
 void quantity(std::string_view input);
 /// A binary GetSettingsForEditResponse, whose levels are pruned, validated and merged.
 void settings_tree(std::string_view input);
+/// A binary ApplyRunRequest, whose run and tasks meet settings.
+void apply_run(std::string_view input);
 
 }  // namespace writ::fuzz
