@@ -175,8 +175,8 @@ DataDirectoryLock::DataDirectoryLock(const fs::path& data_directory) {
     close(file_);
     if (error != EWOULDBLOCK) throw failure("lock", path, error);
     const std::string pid(holder, length > 0 ? std::strcspn(holder, "\n") : 0);
-    throw StartError("the data directory " + data_directory.string() +
-                     " is in use by another writ" + (pid.empty() ? "" : ", process " + pid));
+    throw DirectoryInUse("the data directory " + data_directory.string() +
+                         " is in use by another writ" + (pid.empty() ? "" : ", process " + pid));
   }
   const std::string pid = std::to_string(getpid()) + "\n";
   if (ftruncate(file_, 0) != 0 || pwrite(file_, pid.data(), pid.size(), 0) < 0) {

@@ -1,30 +1,15 @@
 #include "events/envelope.h"
 
+#include "events/canonical_json.h"
+
 namespace writ {
 namespace {
-
-void append_string(std::string& out, std::string_view text) {
-  out += '"';
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20) {
-      out += "\\u00";
-      out += hex(std::string_view(&c, 1));
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
-}
 
 void append_field(std::string& out, std::string_view name, std::string_view text) {
   out += ",\"";
   out += name;
   out += "\":";
-  append_string(out, text);
+  append_json_string(out, text);
 }
 
 void append_field(std::string& out, std::string_view name, std::int64_t number) {
@@ -53,9 +38,9 @@ std::string canonical_envelope(const Envelope& envelope) {
   out += R"(,"detail":{)";
   for (const auto& [key, value] : envelope.detail) {
     if (out.back() != '{') out += ',';
-    append_string(out, key);
+    append_json_string(out, key);
     out += ':';
-    append_string(out, value);
+    append_json_string(out, value);
   }
   out += '}';
   append_field(out, "payload_hash", envelope.payload_hash);

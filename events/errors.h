@@ -59,4 +59,9 @@ class StartError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Another process works with the data directory.
+class DirectoryInUse : public StartError {
+  using StartError::StartError;
+};
+
 }  // namespace writ

@@ -44,4 +44,4 @@ REVOKE ALL ON ALL TABLES IN SCHEMA writ FROM writ_app, PUBLIC;
 GRANT SELECT, INSERT ON events, commands, tiles TO writ_app;
 GRANT SELECT, UPDATE ON log_head TO writ_app;
 GRANT SELECT ON schema_info TO writ_app;
-GRANT SELECT, INSERT, UPDATE, DELETE ON projections, settings, changed_paths TO writ_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON projections, builds, settings, changed_paths TO writ_app;

@@ -31,6 +31,11 @@ std::set<std::string> paths_of(const EventInHistory& one) {
   return paths;
 }
 
+/// The event was erased, or the one before it of its stream.
+bool knows_not_what_changed(const EventInHistory& one) {
+  return !one.event.payload || (one.previous.value > 0 && !one.previous_payload);
+}
+
 }  // namespace
 
 flyteidl2::settings::Settings settings_of(const std::string& payload, Position position) {
@@ -49,6 +54,45 @@ std::vector<audit::v1::LeafChange> leaf_changes(const EventInHistory& one) {
                        settings(one.event.payload, one.event.position));
 }
 
+Position index_events(Connection& connection, Position after, Position head, std::size_t limit,
+                      KeepErased keep) {
+  HistoryQuery query;
+  query.from = {after.value + 1};
+  query.to = {std::min(head.value, after.value + static_cast<std::int64_t>(limit))};
+  query.order = Order::kOldestFirst;
+  query.limit = limit;
+  Position done = after;
+  ArrayLiteral paths, positions, streams, erased_positions, erased_streams;
+  for (const EventInHistory& one : read_history(connection, query)) {
+    done = one.event.position;
+    if (!one.event.stream.value.starts_with(kSettingsStreamPrefix)) continue;
+    if (one.event.type != kSettingsCreated && one.event.type != kSettingsUpdated)
+      throw CorruptLog("the event at position " + std::to_string(done.value) + " has the type \"" +
+                       one.event.type + "\", which this program does not know; use a newer one");
+    if (keep == KeepErased::kYes && knows_not_what_changed(one)) {
+      erased_positions.add(done.value);
+      erased_streams.add(one.event.stream.value);
+      continue;
+    }
+    for (const std::string& path : paths_of(one)) {
+      paths.add(path);
+      positions.add(done.value);
+      streams.add(one.event.stream.value);
+    }
+  }
+  connection.exec_params(
+      "INSERT INTO changed_paths (path, position, stream)"
+      " SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[])",
+      {std::move(paths).take(), std::move(positions).take(), std::move(streams).take()});
+  if (keep == KeepErased::kYes)
+    connection.exec_params(
+        "INSERT INTO changed_paths (path, position, stream) SELECT path, position, stream"
+        " FROM unnest($1::text[], $2::bigint[]) erased (stream, position)"
+        " JOIN writ.changed_paths USING (stream, position)",
+        {std::move(erased_streams).take(), std::move(erased_positions).take()});
+  return done;
+}
+
 Position index_changed_paths(Connection& connection, std::size_t limit) {
   // What a crash takes back is indexed again; so nobody's commit waits for this one's.
   connection.exec("BEGIN; SET LOCAL synchronous_commit = off");
@@ -61,30 +105,9 @@ Position index_changed_paths(Connection& connection, std::size_t limit) {
     if (other.empty()) throw CorruptLog("there is no projection named changed_paths");
     return {other[0][0].as<std::int64_t>()};
   }
-  Position done{own[0][0].as<std::int64_t>()};
-  const Position head = read_head(connection).position;
-  HistoryQuery query;
-  query.from = {done.value + 1};
-  query.to = {std::min(head.value, done.value + static_cast<std::int64_t>(limit))};
-  query.order = Order::kOldestFirst;
-  query.limit = limit;
-  ArrayLiteral paths, positions, streams;
-  for (const EventInHistory& one : read_history(connection, query)) {
-    done = one.event.position;
-    if (!one.event.stream.value.starts_with(kSettingsStreamPrefix)) continue;
-    if (one.event.type != kSettingsCreated && one.event.type != kSettingsUpdated)
-      throw CorruptLog("the event at position " + std::to_string(done.value) + " has the type \"" +
-                       one.event.type + "\", which this program does not know; use a newer one");
-    for (const std::string& path : paths_of(one)) {
-      paths.add(path);
-      positions.add(done.value);
-      streams.add(one.event.stream.value);
-    }
-  }
-  connection.exec_params(
-      "INSERT INTO changed_paths (path, position, stream)"
-      " SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[])",
-      {std::move(paths).take(), std::move(positions).take(), std::move(streams).take()});
+  const Position before{own[0][0].as<std::int64_t>()};
+  const Position done =
+      index_events(connection, before, read_head(connection).position, limit, KeepErased::kNo);
   connection.exec_params("UPDATE projections SET position = $1 WHERE name = 'changed_paths'",
                          {std::to_string(done.value)});
   connection.exec("COMMIT");

@@ -64,6 +64,19 @@ class ChangedPaths {
 /// When another process is at it, nothing is done. Throws CorruptLog for what cannot be read.
 Position index_changed_paths(Connection& connection, std::size_t limit);
 
+/// Of the rows of the index; a rebuild records it.
+inline constexpr int kChangedPathsVersion = 1;
+
+/// Whether rows about events of which it cannot be told any more what they changed, since content
+/// was erased, are taken over from the live table.
+enum class KeepErased { kNo, kYes };
+
+/// Adds the rows of the next events after `after`, at most `limit` and none beyond `head`, to the
+/// table that the connection knows by the name. Answers the position of the last. Throws CorruptLog
+/// for what cannot be read.
+Position index_events(Connection& connection, Position after, Position head, std::size_t limit,
+                      KeepErased keep);
+
 /// One setting, or one entry of a map, of one record.
 struct StreamPath {
   std::string stream;

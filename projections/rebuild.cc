@@ -3,56 +3,153 @@
 #include <algorithm>
 
 #include "events/array_literal.h"
-#include "events/batch.h"
-#include "events/connection.h"
+#include "events/history.h"
+#include "projections/changed_paths.h"
 
 namespace writ {
 namespace {
 
-constexpr std::int64_t kChunk = 10'000;  // positions a statement: bounds the server's memory
+constexpr std::size_t kChanges = 500;      // their contents are read into this process
+constexpr std::int64_t kLittleLeft = 200;  // for the switch, while writers wait
 
+// starts_with() is in no index: else the planner may walk that of all streams for a few positions.
 constexpr char kUnknownType[] =
-    "SELECT position, type FROM events WHERE starts_with(stream, $1) AND type <> ALL ($2::text[])"
-    " ORDER BY position LIMIT 1";
+    "SELECT position, type FROM events WHERE position > $1 AND position <= $2"
+    " AND starts_with(stream, $3) AND type <> ALL ($4::text[]) ORDER BY position LIMIT 1";
 
-void refuse_unknown_types(Connection& connection, const std::string& stream_prefix,
-                          const std::vector<std::string>& known_types) {
-  ArrayLiteral types;
-  for (const std::string& type : known_types) types.add(type);
-  const pqxx::result unknown =
-      connection.exec_params(kUnknownType, {stream_prefix, std::move(types).take()});
-  if (!unknown.empty())
-    throw CorruptLog(std::string("the event at position ") + unknown[0][0].c_str() +
-                     " has the type \"" + unknown[0][1].c_str() +
-                     "\", which this program does not know; use a newer one");
-}
+class Rebuild {
+ public:
+  Rebuild(const std::string& conninfo, const FoldedModel& model, const WorkProgress& progress,
+          const RebuildPace& pace)
+      : build_(conninfo, model.projection.name, model.projection.version, true),
+        model_(model),
+        progress_(progress),
+        pace_(pace),
+        end_(end_of_prefix(model.stream_prefix)) {}
+
+  RebuildResult run() {
+    if (build_.state().first_pass) {
+      refuse_unknown_types({0}, build_.state().first_head);
+      while (build_.state().first_pass) fold_streams();
+    }
+    build_.switch_over(
+        pace_.patience, [this] { catch_up(); }, [this] { return stand_still(); });
+    const pqxx::result rows = connection().exec("SELECT count(*) FROM writ." + build_.name());
+    return {switched_at_.value, rows[0][0].as<std::int64_t>()};
+  }
+
+ private:
+  Connection& connection() { return build_.connection(); }
+
+  void refuse_unknown_types(Position after, Position to) {
+    ArrayLiteral types;
+    for (const std::string& type : model_.known_types) types.add(type);
+    const pqxx::result unknown = connection().exec_params(
+        kUnknownType, {std::to_string(after.value), std::to_string(to.value), model_.stream_prefix,
+                       std::move(types).take()});
+    if (!unknown.empty())
+      throw CorruptLog(std::string("the event at position ") + unknown[0][0].c_str() +
+                       " has the type \"" + unknown[0][1].c_str() +
+                       "\", which this program does not know; use a newer one");
+  }
+
+  /// The first pass: whole streams, in the order of their names.
+  void fold_streams() {
+    build_.step([&](TableBuild::State state) {
+      const pqxx::row told = connection().exec_params(
+          fold_of_streams(model_.projection),
+          {state.after_stream.empty() ? model_.stream_prefix : state.after_stream, end_,
+           std::to_string(pace_.streams), std::to_string(state.first_head.value)})[0];
+      if (!told[0].is_null()) state.after_stream = told[0].as<std::string>();
+      state.events += told[2].as<std::int64_t>();
+      if (told[1].as<std::int64_t>() < pace_.streams) {
+        state.first_pass = false;
+        state.position = state.first_head;
+      }
+      return state;
+    });
+    const TableBuild::State& state = build_.state();
+    progress_(
+        state.first_pass ? std::min(state.events, state.first_head.value) : state.first_head.value,
+        state.first_head.value);
+  }
+
+  void fold_events(Position after, Position to) {
+    refuse_unknown_types(after, to);
+    connection().exec_params(fold_of_log(model_.projection, "$1", "$2"),
+                             {std::to_string(after.value + 1), std::to_string(to.value)});
+  }
+
+  /// Follows the writes that went on meanwhile.
+  void catch_up() {
+    for (;;) {
+      const Position head = read_head(connection()).position;
+      const Position done = build_.state().position;
+      if (head.value - done.value <= kLittleLeft) return;
+      build_.step([&](TableBuild::State state) {
+        const Position to{std::min(head.value, done.value + pace_.events)};
+        fold_events(done, to);
+        state.position = to;
+        return state;
+      });
+      progress_(build_.state().position.value, head.value);
+    }
+  }
+
+  /// With the head's lock nobody writes.
+  Position stand_still() {
+    const pqxx::result head = connection().exec("SELECT position FROM log_head FOR UPDATE");
+    switched_at_ = {head.at(0)[0].as<std::int64_t>()};
+    if (const Position done = build_.state().position; done < switched_at_)
+      fold_events(done, switched_at_);
+    return switched_at_;
+  }
+
+  TableBuild build_;
+  const FoldedModel& model_;
+  const WorkProgress& progress_;
+  const RebuildPace pace_;
+  const std::string end_;
+  Position switched_at_;
+};
 
 }  // namespace
 
-RebuildResult rebuild(const std::string& conninfo, const InlineProjection& projection,
-                      const std::string& table, const std::string& stream_prefix,
-                      const std::vector<std::string>& known_types,
-                      const std::function<void(std::int64_t, std::int64_t)>& progress) {
-  Connection connection(conninfo);
-  connection.exec("SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0");
-  prepare_batch_statements(connection, {});
-  const std::int64_t head = begin_and_lock_head(connection).position.value;
-  refuse_unknown_types(connection, stream_prefix, known_types);
-  connection.exec("DELETE FROM " + table);
-  for (std::int64_t done = 0; done < head;) {
-    const std::int64_t last = std::min(done + kChunk, head);
-    connection.exec_params(fold_of_log(projection, "$1", "$2"),
-                           {std::to_string(done + 1), std::to_string(last)});
-    done = last;
-    progress(done, head);
-  }
-  const pqxx::result updated = connection.exec_params(
-      "UPDATE projections SET version = $1, position = $2 WHERE name = $3 RETURNING name",
-      {std::to_string(projection.version), std::to_string(head), projection.name});
-  if (updated.size() != 1) throw CorruptLog("there is no projection named " + projection.name);
-  const auto rows = connection.exec("SELECT count(*) FROM " + table)[0][0].as<std::int64_t>();
-  connection.exec("COMMIT");
-  return {head, rows};
+RebuildResult rebuild(const std::string& conninfo, const FoldedModel& model,
+                      const WorkProgress& progress, const RebuildPace& pace) {
+  return Rebuild(conninfo, model, progress, pace).run();
+}
+
+RebuildResult rebuild_changed_paths(const std::string& conninfo, const WorkProgress& progress,
+                                    const RebuildPace& pace) {
+  const std::size_t step = std::min<std::size_t>(static_cast<std::size_t>(pace.events), kChanges);
+  TableBuild build(conninfo, "changed_paths", kChangedPathsVersion, false);
+  Connection& connection = build.connection();
+  const auto follow = [&](std::int64_t enough) {
+    for (;;) {
+      const Position head = read_head(connection).position;
+      if (head.value - build.state().position.value <= enough) return;
+      build.step([&](TableBuild::State state) {
+        state.position = index_events(connection, state.position, head, step, KeepErased::kYes);
+        return state;
+      });
+      progress(build.state().position.value, head.value);
+    }
+  };
+  Position at;
+  build.switch_over(
+      pace.patience, [&] { follow(kLittleLeft); },
+      [&] {
+        // With the row's lock nobody indexes.
+        const pqxx::result live = connection.exec(
+            "SELECT position FROM projections WHERE name = 'changed_paths' FOR UPDATE");
+        at = std::max(build.state().position, Position{live.at(0)[0].as<std::int64_t>()});
+        for (Position done = build.state().position; done < at;)
+          done = index_events(connection, done, at, step, KeepErased::kYes);
+        return at;
+      });
+  const pqxx::result rows = connection.exec("SELECT count(*) FROM writ.changed_paths");
+  return {at.value, rows[0][0].as<std::int64_t>()};
 }
 
 }  // namespace writ

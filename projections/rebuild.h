@@ -1,29 +1,39 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <vector>
 
-#include "events/domain.h"
+#include "projections/folded_model.h"
+#include "projections/table_build.h"
 
 namespace writ {
 
 /// What a rebuild did.
 struct RebuildResult {
-  std::int64_t events = 0;  ///< Positions read: the head.
-  std::int64_t rows = 0;    ///< Rows of the read model now.
+  std::int64_t events = 0;  ///< Position that the read model is at.
+  std::int64_t rows = 0;    ///< Its rows.
 };
 
-/// Empties the table of an inline projection and folds the whole log into it anew, from position 1,
-/// in one transaction under the head's lock: readers see the old rows until it commits, writers
-/// wait, and when it fails or is interrupted nothing has changed. `table` is the projection's only
-/// table. `known_types` are the event types that the fold understands for its streams; another one
-/// stops the rebuild. `progress` is told positions done and the head. Throws CorruptLog,
-/// StorageUnavailable, StorageError.
-RebuildResult rebuild(const std::string& conninfo, const InlineProjection& projection,
-                      const std::string& table, const std::string& stream_prefix,
-                      const std::vector<std::string>& known_types,
-                      const std::function<void(std::int64_t done, std::int64_t head)>& progress);
+/// How much of a rebuild is one step, and how long it waits for a moment in which to switch.
+struct RebuildPace {
+  std::int64_t streams = 2'000;
+  std::int64_t events = 5'000;
+  std::chrono::seconds patience{60};
+};
+
+/// Builds the table of a read model anew from position 1, beside the live one, and puts it in the
+/// live one's place. Readers and writers go on meanwhile: readers see the old table until the
+/// switch, complete, and the new one after it, complete; writers wait for that one short
+/// transaction. When it is interrupted – `progress` throws, the process or the database dies –
+/// nothing has changed but that the next rebuild goes on where this one was. Throws CorruptLog for
+/// an event type that the fold does not know, StorageUnavailable, StorageError.
+RebuildResult rebuild(const std::string& conninfo, const FoldedModel& model,
+                      const WorkProgress& progress, const RebuildPace& pace = {});
+
+/// The same for the index of changed settings. What an erased event had changed cannot be told from
+/// the log any more, so those rows are taken over from the live index.
+RebuildResult rebuild_changed_paths(const std::string& conninfo, const WorkProgress& progress,
+                                    const RebuildPace& pace = {});
 
 }  // namespace writ

@@ -45,7 +45,7 @@ Readiness check(const HealthSources& sources) {
 }
 
 void answer_ready(const Readiness& readiness, const std::vector<std::string>& warnings,
-                  HttpResponse& response) {
+                  const std::string& difference, HttpResponse& response) {
   const std::string& why = readiness.why_not;
   rapidjson::StringBuffer buffer;
   Json json(buffer);
@@ -64,6 +64,10 @@ void answer_ready(const Readiness& readiness, const std::vector<std::string>& wa
     for (const std::string& warning : warnings) json.String(warning.c_str());
     json.EndArray();
   }
+  if (!difference.empty()) {
+    json.Key("difference");
+    json.String(difference.c_str());
+  }
   json.EndObject();
   answer(response, why.empty() ? 200 : 503, buffer);
 }
@@ -81,7 +85,7 @@ void answer_while_starting(const HttpRequest& request, HttpResponse& response) {
   if (request.head.path == "/healthz") return answer_alive(response);
   response.set_header("Retry-After", "1");
   response.record.code = code_name(Code::kUnavailable);
-  if (request.head.path == "/readyz") return answer_ready({kStarting, {}}, {}, response);
+  if (request.head.path == "/readyz") return answer_ready({kStarting, {}}, {}, {}, response);
   answer_error_as(parse_wire(request.head.field("Content-Type")),
                   ConnectError(Code::kUnavailable, kStarting), response);
 }
@@ -90,7 +94,8 @@ void register_health(Router& router, const HealthSources& sources) {
   router.get("/healthz",
              [](const HttpRequest&, HttpResponse& response) { answer_alive(response); });
   router.get("/readyz", [&sources](const HttpRequest&, HttpResponse& response) {
-    answer_ready(check(sources), sources.warnings, response);
+    answer_ready(check(sources), sources.warnings, sources.difference ? sources.difference() : "",
+                 response);
   });
   router.get("/version", [&sources](const HttpRequest&, HttpResponse& response) {
     rapidjson::StringBuffer buffer;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct HealthSources {
   std::string version;  ///< Of the program.
   std::vector<std::string>
       warnings;  ///< Of the start, shown by /readyz; they do not make it false.
+  /// What the continuous check found, "" for nothing; does not make /readyz false, either.
+  std::function<std::string()> difference;
   const std::atomic<bool>& stopping;  ///< Set before the server stops: /readyz turns false first.
 };
 

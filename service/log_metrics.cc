@@ -54,4 +54,13 @@ std::vector<MetricFamily> LogMetrics::collect(const SequencerStatus& status) con
   return families;
 }
 
+std::vector<MetricFamily> check_metrics(const ContinuousCheckStatus& status) {
+  return {
+      counter("writ_check_passes", "Comparisons of all rows with the log.", status.passes),
+      counter("writ_check_rows", "Rows compared in them.", status.rows),
+      gauge("writ_check_differences", "Groups of rows with one that is not what the log says.",
+            status.differences),
+  };
+}
+
 }  // namespace writ

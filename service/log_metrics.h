@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "events/sequencer.h"
+#include "projections/continuous_check.h"
 
 namespace prometheus {
 class Histogram;
@@ -29,5 +30,8 @@ class LogMetrics {
   prometheus::Histogram& batch_events_;
   prometheus::Histogram& commit_seconds_;
 };
+
+/// `writ_check_...`: what the continuous check tells of itself.
+std::vector<prometheus::MetricFamily> check_metrics(const ContinuousCheckStatus& status);
 
 }  // namespace writ

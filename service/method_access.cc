@@ -36,6 +36,10 @@ constexpr std::array kAccess = {
                  Where::kAnywhere},
     MethodAccess{"writ.audit.v1.AuditService.GetConsistencyProof", Role::kAuditor, "",
                  Where::kAnywhere},
+    MethodAccess{"writ.admin.v1.AdminService.Rebuild", Role::kAdmin, "", Where::kEverywhere},
+    MethodAccess{"writ.admin.v1.AdminService.Verify", Role::kAdmin, "", Where::kEverywhere},
+    MethodAccess{"writ.admin.v1.AdminService.Export", Role::kAdmin, "", Where::kEverywhere},
+    MethodAccess{"writ.admin.v1.AdminService.Erase", Role::kAdmin, "", Where::kEverywhere},
 };
 
 using FieldPath = std::vector<const FieldDescriptor*>;

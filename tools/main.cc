@@ -4,15 +4,12 @@
 #include <variant>
 
 #include "tools/options.h"
-#include "tools/rebuild.h"
 #include "tools/serve.h"
 
 namespace writ {
 namespace {
 
 int run(const ServeOptions& options) { return serve(options); }
-
-int run(const RebuildOptions& options) { return rebuild_projection(options); }
 
 int run(const Task& task) { return task.run(); }
 

@@ -8,7 +8,12 @@
 #include "tools/accept_log.h"
 #include "tools/client/commands.h"
 #include "tools/client/completion.h"
+#include "tools/database_options.h"
+#include "tools/erase.h"
+#include "tools/export.h"
+#include "tools/rebuild.h"
 #include "tools/token.h"
+#include "tools/verify.h"
 
 #ifndef WRIT_VERSION
 #error "WRIT_VERSION comes from the build"
@@ -19,9 +24,11 @@ namespace {
 
 /// The commands with options of their own: one line each, in the order of --help.
 constexpr void (*kCommands[])(CommandSet&) = {
-    client::add_get,   client::add_set,        client::add_edit,   client::add_log,
-    client::add_blame, client::add_diff,       client::add_revert, client::add_watch,
-    client::add_apply, client::add_checkpoint, client::add_proof,  add_token_command,
+    client::add_get,     client::add_set,        client::add_edit,   client::add_log,
+    client::add_blame,   client::add_diff,       client::add_revert, client::add_watch,
+    client::add_apply,   client::add_checkpoint, client::add_proof,  add_token_command,
+    add_rebuild_command, add_verify_command,     add_export_command, add_verify_export_command,
+    add_erase_command,
 };
 
 constexpr char kAbout[] =
@@ -36,13 +43,15 @@ constexpr char kExamples[] = R"(Examples:
   WRIT_DATABASE_URL=postgresql://writ_app:secret@db/writ \
   WRIT_MIGRATE_URL=postgresql://owner:secret@db/writ writ serve
   writ rebuild settings                       build the settings table anew from the log
+  writ verify                                 check the whole log and what was made from it
+  writ export > log.jsonl                     all of it, for `writ verify-export`
   writ set -d production task_resource.max.gpu=8 -m "bigger models"
   writ get -d production -p analytics         settings in effect, and where each comes from
   writ log --path task_resource.max           who changed it, when and why
   source <(writ completion bash)              teach the shell the commands, options and settings
   writ COMMAND --help                         every option of one command
 
-Every option of `serve` and `rebuild` can be given as an environment variable instead: --data-dir is
+Every option of `serve`, `rebuild` and `verify` can be given as an environment variable instead: --data-dir is
 WRIT_DATA_DIR, --allow-anonymous is WRIT_ALLOW_ANONYMOUS=true. A flag wins over the environment.
 The client commands find the server by --url or WRIT_URL and say who asks by the token in WRIT_TOKEN.
 
@@ -54,7 +63,8 @@ Exit codes:
   4  somebody else's change came first: nothing was written
   5  there is no such record or version
   6  not signed in, or not allowed
-  7  no server there, or none that can serve now)";
+  7  no server there, or none that can serve now
+  8  what `verify` or `verify-export` checked is not right)";
 
 constexpr char kServeNotes[] =
     R"(With no --database-url the service owns a private PostgreSQL: made at the first start, stopped with
@@ -72,37 +82,6 @@ constexpr char kAcceptNotes[] =
 restored backup, a lagging replica, a past that was rewritten. When that is meant, this goes on from the log as
 it is: it records an event `log.accepted` that names both, and signs a new checkpoint. Run it with the options of
 `writ serve`, while that is stopped.)";
-
-void add_database_options(CLI::App& command, DatabaseOptions& options,
-                          std::uint64_t& startup_seconds) {
-  command.add_option("--data-dir", options.data_directory, "Directory of the private PostgreSQL")
-      ->envname("WRIT_DATA_DIR")
-      ->type_name("DIR")
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            return text.empty() ? std::string("a directory is needed") : std::string();
-          },
-          "", "directory"))
-      ->capture_default_str();
-  CLI::Option* database = command
-                              .add_option("--database-url", options.database_url,
-                                          "Serve from this PostgreSQL instead of a private one")
-                              ->envname("WRIT_DATABASE_URL")
-                              ->type_name("URL");
-  command
-      .add_option("--migrate-url", options.migrate_url,
-                  "Connect to the same database with this to create and upgrade its tables")
-      ->envname("WRIT_MIGRATE_URL")
-      ->type_name("URL")
-      ->needs(database);
-  command
-      .add_option("--startup-timeout", startup_seconds,
-                  "Seconds to wait for the database when starting")
-      ->envname("WRIT_STARTUP_TIMEOUT")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(1, 3600))
-      ->capture_default_str();
-}
 
 void add_limit_options(CLI::App& command, ServeOptions& options) {
   command
@@ -130,6 +109,20 @@ void add_limit_options(CLI::App& command, ServeOptions& options) {
       ->type_name("BYTES")
       ->check(CLI::Range(std::int64_t{1024}, std::numeric_limits<std::int64_t>::max()))
       ->capture_default_str();
+}
+
+void add_check_option(CLI::App& command, ServeOptions& options) {
+  command
+      .add_option_function<std::uint64_t>(
+          "--check-pause",
+          [&options](const std::uint64_t& seconds) {
+            options.check_pause = std::chrono::seconds(seconds);
+          },
+          "Seconds between two comparisons of all settings with the log; 0 makes none")
+      ->envname("WRIT_CHECK_PAUSE")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0, 7 * 24 * 3600))
+      ->default_str(std::to_string(options.check_pause.count()));
 }
 
 void add_serve_options(CLI::App& command, ServeOptions& options, std::string& listen) {
@@ -211,10 +204,7 @@ CommandLine checked(ServeOptions options, const std::string& listen) {
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
   ServeOptions serve;
-  RebuildOptions rebuild;
   std::string listen = serve.listen.text();
-  std::uint64_t startup_seconds =
-      static_cast<std::uint64_t>(serve.database.startup_timeout.count());
 
   CLI::App app(kAbout, "writ");
   app.footer(kExamples);
@@ -223,12 +213,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   serve_command->footer(kServeNotes);
   add_serve_options(*serve_command, serve, listen);
   add_limit_options(*serve_command, serve);
-  add_database_options(*serve_command, serve.database, startup_seconds);
-  CLI::App* rebuild_command = app.add_subcommand("rebuild", "Build a read model anew from the log");
-  rebuild_command->add_option("projection", rebuild.projection, "Which one: settings")
-      ->required()
-      ->check(CLI::IsMember({"settings"}).description(""));
-  add_database_options(*rebuild_command, rebuild.database, startup_seconds);
+  add_check_option(*serve_command, serve);
+  add_database_options(*serve_command, serve.database);
   AcceptLogOptions accept;
   CLI::App* accept_command = app.add_subcommand(
       "accept-log", "Go on from a log that does not continue its last checkpoint");
@@ -237,7 +223,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       ->type_name("TEXT")
       ->required();
   add_log_options(*accept_command, accept.log);
-  add_database_options(*accept_command, accept.database, startup_seconds);
+  add_database_options(*accept_command, accept.database);
   CommandSet commands(app);
   for (const auto add : kCommands) add(commands);
   std::string shell;
@@ -255,11 +241,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& e) {
     return refuse(std::string(e.what()) + "; see writ --help");
   }
-  serve.database.startup_timeout = std::chrono::seconds(startup_seconds);
-  rebuild.database.startup_timeout = std::chrono::seconds(startup_seconds);
-  accept.database.startup_timeout = std::chrono::seconds(startup_seconds);
   if (serve_command->parsed()) return checked(serve, listen);
-  if (rebuild_command->parsed()) return rebuild;
   if (accept_command->parsed()) return Task{[accept] { return accept_log(accept); }};
   if (completion->parsed()) return Answer{kSuccess, client::completion_script(app, shell)};
   if (Action action = commands.chosen()) return Task{std::move(action)};

@@ -38,13 +38,8 @@ struct ServeOptions {
   std::size_t body_memory_bytes = 256 * 1024 * 1024;  ///< For all requests' bodies together.
   /// Of web pages that may call, as browsers send them; "*" is every one.
   std::vector<std::string> allowed_origins;
-  std::string log_level = "info";  ///< trace, debug, info, warn, error or off.
-};
-
-/// `writ rebuild PROJECTION`.
-struct RebuildOptions {
-  DatabaseOptions database = {};
-  std::string projection;
+  std::chrono::seconds check_pause{600};  ///< Between passes of the continuous check; 0: none.
+  std::string log_level = "info";         ///< trace, debug, info, warn, error or off.
 };
 
 /// Nothing to run: help or a version was asked for (exit code 0), or the options are wrong
@@ -60,7 +55,7 @@ struct Task {
   Action run;
 };
 
-using CommandLine = std::variant<ServeOptions, RebuildOptions, Task, Answer>;
+using CommandLine = std::variant<ServeOptions, Task, Answer>;
 
 /// Reads the command line. What a flag does not say, an environment variable does (`--listen`:
 /// WRIT_LISTEN), else the default holds. Listening beyond this machine without authentication is

@@ -1,66 +1,90 @@
 #include "tools/rebuild.h"
 
-#include <unistd.h>
-
-#include <chrono>
-#include <filesystem>
+#include <CLI/CLI.hpp>
 #include <iostream>
-#include <string_view>
+#include <iterator>
+#include <memory>
 
-#include "events/connection.h"
-#include "events/errors.h"
-#include "events/migrator.h"
+#include "projections/read_models.h"
 #include "projections/rebuild.h"
-#include "projections/settings.h"
-#include "tools/database.h"
-#include "tools/stop_signals.h"
+#include "tools/client/options.h"
+#include "tools/exit_codes.h"
+#include "tools/operate.h"
+#include "tools/progress_line.h"
+#include "writ/admin/v1/admin.pb.h"
 
 namespace writ {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+struct RebuildOptions : OperateOptions {
+  std::string projection;
+};
 
-double seconds_since(Clock::time_point begun) {
-  return std::chrono::duration<double>(Clock::now() - begun).count();
+void tell_result(const std::string& projection, std::int64_t rows, std::int64_t events) {
+  std::cout << "rebuilt " << projection << ": " << rows << " rows from " << events << " events"
+            << std::endl;
 }
 
-void show_progress(std::int64_t done, std::int64_t head, double seconds) {
-  const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0;
-  std::cerr << (isatty(STDERR_FILENO) != 0 ? "\r" : "") << "writ: rebuild settings: " << done
-            << " of " << head << " events, " << static_cast<std::int64_t>(rate) << "/s, "
-            << static_cast<std::int64_t>(rate > 0 ? static_cast<double>(head - done) / rate : 0)
-            << " s left";
-  if (isatty(STDERR_FILENO) == 0 || done == head) std::cerr << '\n';
-  std::cerr << std::flush;
+void rebuild_at_server(const RebuildOptions& options) {
+  admin::v1::RebuildRequest request;
+  request.set_projection(options.projection);
+  admin::v1::RebuildResult result;
+  {
+    ProgressLine line("rebuild " + options.projection, "events");
+    connect_as_operator(options.url)
+        ->stream<admin::v1::RebuildResponse>(
+            request, [&](const admin::v1::RebuildResponse& response) {
+              if (response.has_result()) result = response.result();
+              if (response.has_progress())
+                line.show("", static_cast<std::int64_t>(response.progress().done()),
+                          static_cast<std::int64_t>(response.progress().total()));
+              return true;
+            });
+  }
+  tell_result(options.projection, static_cast<std::int64_t>(result.rows()),
+              static_cast<std::int64_t>(result.position()));
+}
+
+void rebuild_here(const RebuildOptions& options) {
+  RebuildResult result;
+  on_database(options.database,
+              "interrupted; the rows are as they were, and the next rebuild goes on from here",
+              [&](const std::string& serving, const std::function<void()>& check_stop) {
+                ProgressLine line("rebuild " + options.projection, "events");
+                const WorkProgress progress = [&](std::int64_t done, std::int64_t total) {
+                  check_stop();
+                  line.show("", done, total);
+                };
+                result = options.projection == "changed_paths"
+                             ? rebuild_changed_paths(serving, progress)
+                             : rebuild(serving, settings_model(), progress);
+              });
+  tell_result(options.projection, result.rows, result.events);
+}
+
+int run(const RebuildOptions& options) {
+  if (options.url.empty())
+    rebuild_here(options);
+  else
+    rebuild_at_server(options);
+  return kSuccess;
 }
 
 }  // namespace
 
-int rebuild_projection(const RebuildOptions& options) {
-  if (options.projection != "settings") {
-    std::cerr << "writ: there is no projection named " << options.projection
-              << "; there is: settings\n";
-    return kUsageError;
-  }
-  const bool is_private = options.database.database_url.empty();
-  // Elsewhere a directory that is not there is made; here it is a slip of the pen.
-  if (is_private && !std::filesystem::exists(options.database.data_directory))
-    throw StartError("there is no data directory " + options.database.data_directory.string());
-  StopSignals signals;
-  const auto tell = [](std::string_view line) { std::cerr << "writ: " << line << std::endl; };
-  const ServiceDatabase database(options.database, tell, [&] { return signals.requested(); });
-  migrate(with_session_settings(database.admin_connection()), database.separate_roles(), tell);
-  if (!is_private) tell("changes wait while the rebuild runs, and fail after 10 s; reads go on");
-  const auto begun = Clock::now();
-  const RebuildResult result =
-      rebuild(with_session_settings(database.app_connection()), settings_projection(), "settings",
-              std::string(kSettingsStreamPrefix), {kSettingsCreated, kSettingsUpdated},
-              [&](std::int64_t done, std::int64_t head) {
-                if (signals.requested()) throw StartError("interrupted; the rows are as they were");
-                show_progress(done, head, seconds_since(begun));
-              });
-  std::cout << "rebuilt settings: " << result.rows << " rows from " << result.events << " events\n";
-  return kSuccess;
+void add_rebuild_command(CommandSet& commands) {
+  const auto options = std::make_shared<RebuildOptions>();
+  CLI::App& command = commands.add("rebuild", "Build a read model anew from the log", [options] {
+    return client::report([&] { return run(*options); });
+  });
+  const std::vector<std::string> names(std::begin(kRebuildable), std::end(kRebuildable));
+  command.add_option("projection", options->projection, "Which one: settings or changed_paths")
+      ->required()
+      ->check(CLI::IsMember(names).description(""));
+  add_operate_options(command, *options);
+  command.footer(
+      "Readers and writers go on meanwhile, and see the old table until the new one is complete.\n"
+      "When it is interrupted, run it again: it goes on from there.");
 }
 
 }  // namespace writ

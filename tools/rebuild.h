@@ -1,12 +1,10 @@
 #pragma once
 
-#include "tools/options.h"
+#include "tools/command.h"
 
 namespace writ {
 
-/// Runs `writ rebuild PROJECTION`: folds the whole log into the read model anew and shows progress
-/// on standard error. Answers the exit code; throws StartError and storage failures, and then the
-/// old rows stand.
-int rebuild_projection(const RebuildOptions& options);
+/// `writ rebuild PROJECTION`: builds a read model anew from the log.
+void add_rebuild_command(CommandSet& commands);
 
 }  // namespace writ

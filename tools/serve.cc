@@ -12,12 +12,15 @@
 #include <vector>
 
 #include "events/connection_pool.h"
+#include "events/erasure.h"
 #include "events/log_check.h"
 #include "events/migrator.h"
 #include "events/sequencer.h"
+#include "projections/continuous_check.h"
 #include "projections/leaf_origins.h"
 #include "projections/settings.h"
 #include "projections/settings_reader.h"
+#include "service/admin_service.h"
 #include "service/apply_service.h"
 #include "service/audit_proof.h"
 #include "service/audit_service.h"
@@ -139,11 +142,13 @@ class Routed {
 };
 
 void register_metrics(Router& router, const Front& front, const LogMetrics& log,
-                      const Sequencer& sequencer) {
+                      const Sequencer& sequencer, const ContinuousCheck* check) {
   router.get("/metrics", [&](const HttpRequest&, HttpResponse& response) {
     auto families = front.requests.Collect();
     for (auto& more : {server_metrics(front.server.state()), log.collect(sequencer.status())})
       families.insert(families.end(), more.begin(), more.end());
+    if (check != nullptr)
+      for (auto& family : check_metrics(check->status())) families.push_back(std::move(family));
     response.content_type = "text/plain; version=0.0.4; charset=utf-8";
     response.body = metrics_text(families);
   });
@@ -184,6 +189,14 @@ ProofSources proof_sources(const ServeOptions& options, ConnectionPool& pool,
   return sources;
 }
 
+std::unique_ptr<ContinuousCheck> continuous_check(const ServeOptions& options,
+                                                  const std::string& serving) {
+  if (options.check_pause.count() == 0) return nullptr;
+  ContinuousCheckOptions check;
+  check.pause = options.check_pause;
+  return std::make_unique<ContinuousCheck>(serving, check, warn);
+}
+
 /// Everything between a database that is ready and the signal to stop: migrate, make the parts,
 /// serve, wait, stop the parts in reverse order. Called with signals blocked, so that every thread
 /// made here inherits that.
@@ -201,7 +214,7 @@ void serve_from(const ServeOptions& options, const ServiceDatabase& database, Fr
   ConnectionPool pool(serving, options.read_connections, prepare_settings_queries);
   SettingsReader reader(pool, options.read_connections);
   Sequencer sequencer(sequencer_options(options, serving, signer.get(), log_metrics),
-                      {settings_domain()});
+                      {settings_domain(), erasure_domain()});
   SettingsService settings(sequencer, reader);
   LogFollower follower(serving);
   ChangedPaths changed_paths(serving, follower, warn);
@@ -213,20 +226,28 @@ void serve_from(const ServeOptions& options, const ServiceDatabase& database, Fr
   ChangeFeed feed(serving, follower);
   std::atomic<bool> stopping = false;
   DatabaseProbe probe(serving);
-  const HealthSources health{probe, sequencer, WRIT_VERSION, warnings, stopping};
+  const auto check = continuous_check(options, serving);
   const IdentityOptions identity =
       identity_options(options.callers, options.database.data_directory);
   const Authenticator authenticator(identity, warn);
+  const HealthSources health{probe,
+                             sequencer,
+                             WRIT_VERSION,
+                             warnings,
+                             [&] { return check ? check->status().first : std::string(); },
+                             stopping};
   Router router(router_options(options, authenticator));
   register_settings_service(router, settings);
   register_audit_service(router, audit);
   register_apply_service(router, apply);
+  const AdminSources admin{serving, sequencer};
+  register_admin_service(router, admin);
   register_watch(router, {audit_pool, changed_paths, feed});
   const ProofSources proofs = proof_sources(options, audit_pool, checkpoints, authenticator);
   register_proofs(router, proofs);
   register_log_paths(router, proofs);
   register_health(router, health);
-  register_metrics(router, front, log_metrics, sequencer);
+  register_metrics(router, front, log_metrics, sequencer, check.get());
   router.get("/schema",
              [schema = router.file_descriptor_set()](const HttpRequest&, HttpResponse& response) {
                response.content_type = "application/octet-stream";

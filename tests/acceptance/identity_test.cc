@@ -23,6 +23,7 @@ struct Needs {
 };
 
 const std::string kAudit = "writ.audit.v1.AuditService/";
+const std::string kAdmin = "writ.admin.v1.AdminService/";  // on `*` only
 const std::string kSettings = "flyteidl2.settings.SettingsService/";
 
 const std::vector<Needs> kNeeds = {
@@ -42,6 +43,10 @@ const std::vector<Needs> kNeeds = {
     {kAudit + "GetConsistencyProof", "auditor", "{}"},
     {"writ.apply.v1.ApplyService/ApplyRun", "viewer", R"({"key":%KEY%})"},
     {kAudit + "GetEvent", "auditor", R"({"position":"%POSITION%"})"},
+    {kAdmin + "Rebuild", "admin", R"({"projection":"settings"})"},
+    {kAdmin + "Verify", "admin", "{}"},
+    {kAdmin + "Export", "admin", "{}"},
+    {kAdmin + "Erase", "admin", R"({"position":"1"})"},
 };
 
 std::size_t rank(const std::string& role) {
@@ -53,9 +58,15 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text;
 }
 
+bool is_stream(const std::string& method) {
+  for (const char* name : {"/WatchChanges", "/Rebuild", "/Verify", "/Export"})
+    if (method.ends_with(name)) return true;
+  return false;
+}
+
 /// The code of the answer, "ok" for a good one. A stream is opened for a fifth of a second.
 std::string code_of(ApiClient& client, const std::string& method, const std::string& request) {
-  if (!method.ends_with("WatchChanges")) {
+  if (!is_stream(method)) {
     const HttpAnswer answer = client.send("POST", "/" + method, "application/json", request);
     return answer.status == 200 ? "ok" : answer.code();
   }
@@ -125,7 +136,9 @@ BOOST_FIXTURE_TEST_CASE(is_so_for_every_method_and_role_inside_and_outside_its_s
           const std::string request =
               replaced(replaced(needs.request, "%KEY%", key), "%POSITION%", positions[key]);
           const bool keyless = request == needs.request;
-          const bool allowed = rank(role) >= rank(needs.role) && (in_scope || keyless);
+          const bool allowed =
+              rank(role) >= rank(needs.role) &&
+              (needs.method.starts_with(kAdmin) ? held.scope == "*" : in_scope || keyless);
           const std::string code = code_of(client, needs.method, request);
           BOOST_TEST((code != "permission_denied") == allowed, role << " on " << held.scope << ": "
                                                                     << needs.method << request
@@ -163,13 +176,15 @@ BOOST_FIXTURE_TEST_CASE(is_denied_by_default, Guarded) {
                                {{"X-Forwarded-User", "writer"}}};
   for (const HttpFields& headers : nobody)
     for (const Needs& needs : kNeeds) {
-      if (needs.method.ends_with("WatchChanges")) continue;
+      if (is_stream(needs.method)) continue;
       const auto answer = client.send("POST", "/" + needs.method, "application/json",
                                       replaced(needs.request, "%KEY%", "{}"), headers);
       BOOST_TEST(answer.status == 401);
       BOOST_TEST(answer.code() == "unauthenticated");
     }
-  BOOST_TEST(code_of(client, kAudit + "WatchChanges", "{}") == "unauthenticated");
+  for (const Needs& needs : kNeeds)
+    if (is_stream(needs.method))
+      BOOST_TEST(code_of(client, needs.method, "{}") == "unauthenticated");
   BOOST_TEST(events() == 0);
   // Both are in the log of requests, and probes need no token.
   BOOST_TEST(writ.await_log("\"code\":\"unauthenticated\""));

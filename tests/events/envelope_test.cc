@@ -82,7 +82,8 @@ BOOST_AUTO_TEST_CASE(vectors_give_the_recorded_bytes_and_hashes) {
 }
 
 BOOST_AUTO_TEST_CASE(every_released_event_type_keeps_its_bytes) {
-  for (const std::string type : {"settings.created", "settings.updated", "log.accepted"}) {
+  for (const std::string type :
+       {"settings.created", "settings.updated", "log.accepted", "log.erased"}) {
     BOOST_TEST_CONTEXT(type) {
       auto fields = golden(type);
       if (type.starts_with("settings.")) {

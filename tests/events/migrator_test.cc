@@ -158,7 +158,10 @@ BOOST_AUTO_TEST_CASE(a_step_leaves_the_least_program_to_the_steps_that_raise_it)
   const TestDatabase database;
   Connection owner(database.owner());
   owner.exec(
-      "DROP TABLE settings, changed_paths, tiles; ALTER TABLE log_head DROP COLUMN root,"
+      "DROP TABLE settings, changed_paths, tiles, builds; DROP FUNCTION check_may_append, "
+      "columns_of,"
+      " begin_build, analyze_build, finish_build, erase_event; ALTER TABLE log_head DROP COLUMN "
+      "root,"
       " DROP COLUMN frontier, DROP COLUMN tree_size; DROP INDEX events_actor_position,"
       " events_domain_position; DELETE FROM projections;"
       " UPDATE schema_info SET version = 1, min_program = -7");

@@ -1,10 +1,13 @@
 #include "projections/rebuild.h"
 
+#include <array>
+#include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 #include <future>
 #include <random>
 
+#include "projections/read_models.h"
 #include "projections/settings.h"
 #include "tests/projections/settings_log.h"
 #include "tests/support/wait.h"
@@ -12,18 +15,45 @@
 namespace writ {
 namespace {
 
-using Progress = std::function<void(std::int64_t, std::int64_t)>;
-
 std::uint64_t seed() {
   if (const char* text = std::getenv("WRIT_SEED")) return std::stoull(text);
   return std::random_device{}();
 }
 
 struct RebuildFixture : SettingsLog {
-  RebuildResult rebuild_settings(const Progress& progress = [](std::int64_t, std::int64_t) {}) {
-    return rebuild(database.app(), settings_projection(), "settings",
-                   std::string(kSettingsStreamPrefix), {kSettingsCreated, kSettingsUpdated},
-                   progress);
+  RebuildResult rebuild_settings(
+      const WorkProgress& progress = [](std::int64_t, std::int64_t) {},
+      const RebuildPace& pace = {}) {
+    return rebuild(database.app(), settings_model(), progress, pace);
+  }
+
+  /// Ends the backend of the rebuild that is running.
+  void kill_rebuild() {
+    owner.exec(
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory' AND"
+        " database = (SELECT oid FROM pg_database WHERE datname = current_database())");
+  }
+
+  /// Everything about the tables of the schema that a switch must leave as it was.
+  std::string tables() {
+    std::string all;
+    for (const char* sql : {
+             "SELECT c.oid::regclass, relkind, relowner::regrole, relacl::text, reloptions::text,"
+             " relpersistence FROM pg_class c WHERE relnamespace = 'writ'::regnamespace ORDER BY"
+             " relname",
+             "SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM "
+             "pg_constraint"
+             " WHERE connamespace = 'writ'::regnamespace ORDER BY 1, 2",
+             "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid::regclass::text !~"
+             " 'pg_' ORDER BY 1",
+             "SELECT attrelid::regclass::text, attname, attnotnull, attcollation, attstorage FROM"
+             " pg_attribute JOIN pg_class c ON c.oid = attrelid WHERE relnamespace ="
+             " 'writ'::regnamespace AND attnum > 0 ORDER BY 1, attnum",
+             "SELECT relname FROM pg_class WHERE relnamespace = 'writ_build'::regnamespace",
+             "SELECT * FROM builds",
+         })
+      all += lines(sql);
+    return all;
   }
 
   std::string position() {
@@ -116,20 +146,21 @@ BOOST_AUTO_TEST_CASE(a_rebuild_after_a_random_history_gives_the_same_text) {
 }
 
 BOOST_AUTO_TEST_CASE(a_long_log_is_folded_in_parts) {
-  write_many("v1::d:", 9'998);
-  write_many("v1:::", 10'001);
+  write_many("v1::d:", 98);
+  for (const char* key : {"v1:::", "v1::e:", "v1::a:", "v1::a:p", "v1::f:"}) write_many(key, 3);
   write_many("v1::d:", 3);
   std::vector<std::int64_t> told;
-  const RebuildResult result = rebuild_settings([&](std::int64_t done, std::int64_t head) {
-    BOOST_CHECK_EQUAL(head, 20'002);
-    told.push_back(done);
-  });
-  BOOST_CHECK_EQUAL(result.events, 20'002);
-  BOOST_CHECK_EQUAL(result.rows, 2);
-  const std::vector<std::int64_t> expected = {10'000, 20'000, 20'002};
+  const RebuildResult result = rebuild_settings(
+      [&](std::int64_t done, std::int64_t head) {
+        BOOST_CHECK_EQUAL(head, 116);
+        told.push_back(done);
+      },
+      {.streams = 2});
+  BOOST_CHECK_EQUAL(result.events, 116);
+  BOOST_CHECK_EQUAL(result.rows, 6);
+  // By name: the instance and a, a's project and d, e and f, and nothing.
+  const std::vector<std::int64_t> expected = {6, 110, 116, 116};
   BOOST_CHECK_EQUAL_COLLECTIONS(told.begin(), told.end(), expected.begin(), expected.end());
-  BOOST_CHECK_EQUAL(text("SELECT id FROM settings WHERE key = 'v1:::'"), "9999");
-  BOOST_CHECK_EQUAL(text("SELECT version FROM settings WHERE key = 'v1::d:'"), "10001");
   BOOST_CHECK_EQUAL(rows(), rows_by_the_log());
 }
 
@@ -164,50 +195,165 @@ BOOST_AUTO_TEST_CASE(an_interrupted_rebuild_changes_nothing) {
   write({created("v1:::", R"({"n":1})"), created("v1::d:", "{}")});
   owner.exec("UPDATE settings SET data = '\"as it was\"'");
   const std::string before = rows();
-  const auto terminate = [&](std::int64_t, std::int64_t) {
-    owner.exec(
-        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname ="
-        " current_database() AND state = 'idle in transaction' AND pid <> pg_backend_pid()");
-  };
-  BOOST_CHECK_THROW(rebuild_settings(terminate), StorageUnavailable);
-  BOOST_CHECK_EQUAL(rows(), before);
   BOOST_CHECK_THROW(
-      rebuild_settings([](std::int64_t, std::int64_t) { throw std::runtime_error("stop"); }),
+      rebuild_settings([](std::int64_t, std::int64_t) { throw std::runtime_error("stop"); },
+                       {.streams = 1}),
       std::runtime_error);
+  BOOST_CHECK_EQUAL(rows(), before);
+  BOOST_CHECK_THROW(rebuild_settings([&](std::int64_t, std::int64_t) { kill_rebuild(); }),
+                    StorageUnavailable);
   BOOST_CHECK_EQUAL(rows(), before);
   write({updated("v1::d:", R"({"n":2})")});  // no lock was left behind
   rebuild_settings();
   BOOST_CHECK_EQUAL(rows(), rows_by_the_log());
 }
 
-BOOST_AUTO_TEST_CASE(during_a_rebuild_readers_see_the_old_rows_and_writers_wait) {
-  write({created("v1:::", R"({"n":1})")});
-  owner.exec("UPDATE settings SET data = '\"as it was\"'");
-  const std::string before = rows();
-  std::future<Accepted> writer;
-  rebuild_settings([&](std::int64_t, std::int64_t) {
-    BOOST_CHECK_EQUAL(rows(), before);
-    writer =
-        std::async(std::launch::async, [&] { return write({updated("v1:::", R"({"n":2})")}); });
-    BOOST_CHECK(wait_until([&] {
-      return text(
-                 "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND"
-                 " wait_event_type = 'Lock'") == "1";
-    }));
-  });
-  BOOST_CHECK_EQUAL(writer.get().events.at(0).position.value, 2);
+BOOST_AUTO_TEST_CASE(a_rebuild_killed_anywhere_is_gone_on_with_by_the_next) {
+  for (int i = 0; i < 7; ++i) write({created("v1::d" + std::to_string(i) + ":", "{}")});
+  const std::string before = tables();
+  int step = 0;
+  for (bool through = false; !through; ++step) {
+    BOOST_TEST_CONTEXT("killed at step " << step) {
+      owner.exec("UPDATE settings SET data = '\"damaged\"'; DELETE FROM settings WHERE id = 3");
+      const std::string damaged = rows();
+      int left = step;
+      std::vector<std::int64_t> told;
+      try {
+        rebuild_settings(
+            [&](std::int64_t done, std::int64_t) {
+              told.push_back(done);
+              if (left-- == 0) kill_rebuild();
+            },
+            {.streams = 2, .events = 1});
+        through = true;
+      } catch (const StorageUnavailable&) {
+        BOOST_CHECK_EQUAL(rows(), damaged);
+        write({updated("v1::d0:", R"({"step":)" + std::to_string(step) + "}")});
+        const std::int64_t reached = told.back();
+        told.clear();
+        rebuild_settings([&](std::int64_t done, std::int64_t) { told.push_back(done); },
+                         {.streams = 2, .events = 1});
+        BOOST_CHECK(told.empty() || told.front() >= reached);
+      }
+      BOOST_CHECK_EQUAL(rows(), rows_by_the_log());
+      BOOST_CHECK_EQUAL(tables(), before);
+    }
+  }
+  BOOST_CHECK_GE(step, 5);
+}
+
+BOOST_AUTO_TEST_CASE(what_an_older_fold_left_half_built_is_not_gone_on_with) {
+  for (int i = 0; i < 4; ++i) write({created("v1::d" + std::to_string(i) + ":", "{}")});
+  BOOST_CHECK_THROW(
+      rebuild_settings([](std::int64_t, std::int64_t) { throw std::runtime_error("stop"); },
+                       {.streams = 2}),
+      std::runtime_error);
+  owner.exec("UPDATE builds SET version = version - 1; UPDATE writ_build.settings SET data = '7'");
+  rebuild_settings();
   BOOST_CHECK_EQUAL(rows(), rows_by_the_log());
-  BOOST_CHECK_EQUAL(position(), "2");
+}
+
+BOOST_AUTO_TEST_CASE(the_new_table_is_made_as_the_old_one_was) {
+  write({created("v1:::", R"({"n":1})")});
+  owner.exec("GRANT SELECT ON settings TO PUBLIC");
+  const std::string before = tables();
+  rebuild_settings();
+  rebuild_changed_paths(database.app(), [](std::int64_t, std::int64_t) {});
+  BOOST_CHECK_EQUAL(tables(), before);
+}
+
+BOOST_AUTO_TEST_CASE(writers_go_on_and_what_they_write_is_in_the_new_table) {
+  for (const char* key : {"v1:::", "v1::a:", "v1::b:"}) write({created(key, R"({"n":1})")});
+  owner.exec("UPDATE settings SET data = '\"as it was\"' WHERE key = 'v1::b:'");
+  Connection reader(database.app());
+  prepare_settings_queries(reader);
+  int n = 1;
+  rebuild_settings(
+      [&](std::int64_t, std::int64_t) {
+        const std::string payload = R"({"n": )" + std::to_string(++n) + "}";
+        write({updated("v1::a:", payload)});
+        // Readers see the old table, with the new change.
+        for (const SettingsRow& row : fetch_settings(reader, {"v1::a:", "v1::b:"}))
+          BOOST_CHECK_EQUAL(row.data, row.key == "v1::a:" ? payload : "\"as it was\"");
+      },
+      {.streams = 1});
+  BOOST_CHECK_GT(n, 3);
+  const auto found = fetch_settings(reader, {"v1::b:"});  // prepared before the switch
+  BOOST_REQUIRE_EQUAL(found.size(), 1u);
+  BOOST_CHECK_EQUAL(found[0].data, R"({"n": 1})");
+  BOOST_CHECK_EQUAL(rows(), rows_by_the_log());
+  write({updated("v1::a:", R"({"n":0})")});
+  BOOST_CHECK_EQUAL(rows(), rows_by_the_log());
+}
+
+BOOST_AUTO_TEST_CASE(under_load_no_reader_ever_misses_a_row_or_sees_an_old_one) {
+  constexpr int kKeys = 40;
+  for (int i = 0; i < kKeys; ++i) write({created("v1::d" + std::to_string(i) + ":", R"({"n":1})")});
+  std::array<std::atomic<int>, kKeys> answered;  // versions that their writer was told of
+  for (auto& version : answered) version = 1;
+  std::atomic<bool> stop = false;
+  std::atomic<int> wrong = 0, reads = 0, writes = 0;
+  std::vector<std::future<void>> load;
+  for (int w = 0; w < 3; ++w)
+    load.push_back(std::async(std::launch::async, [&, w] {
+      for (int i = w; !stop; i = (i + 3) % kKeys) {
+        if (i % 3 != w) continue;  // one writer a key
+        const int next = answered[i] + 1;
+        write(
+            {updated("v1::d" + std::to_string(i) + ":", R"({"n":)" + std::to_string(next) + "}")});
+        answered[i] = next;
+        ++writes;
+      }
+    }));
+  for (int r = 0; r < 3; ++r)
+    load.push_back(std::async(std::launch::async, [&, r] {
+      Connection connection(database.app());
+      prepare_settings_queries(connection);
+      for (int i = r; !stop; i = (i + 1) % kKeys) {
+        const int at_least = answered[i];
+        const auto found = fetch_settings(connection, {"v1::d" + std::to_string(i) + ":"});
+        if (found.size() != 1 || found[0].version < at_least ||
+            found[0].data != R"({"n": )" + std::to_string(found[0].version) + "}")
+          ++wrong;
+        ++reads;
+      }
+    }));
+  for (int i = 0; i < 15; ++i) rebuild_settings([](auto, auto) {}, {.streams = 7, .events = 500});
+  stop = true;
+  for (auto& one : load) one.get();
+  BOOST_CHECK_EQUAL(wrong, 0);
+  BOOST_CHECK_GT(reads, 100);
+  BOOST_CHECK_GT(writes, 100);
+  BOOST_CHECK_EQUAL(rows(), rows_by_the_log());
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_that_stays_delays_the_switch_and_nobody_else) {
+  write({created("v1:::", R"({"n":1})")});
+  Connection stays(database.app());
+  stays.exec("BEGIN; SELECT * FROM settings");
+  BOOST_CHECK_EXCEPTION(rebuild_settings([](auto, auto) {}, {.patience = std::chrono::seconds(0)}),
+                        StorageUnavailable, [](const std::exception& e) {
+                          return std::string(e.what()).find("in use") != std::string::npos;
+                        });
+  auto rebuilding = std::async(std::launch::async, [&] { return rebuild_settings(); });
+  for (int n = 2; n < 20; ++n) write({updated("v1:::", R"({"n":)" + std::to_string(n) + "}")});
+  BOOST_CHECK(rebuilding.wait_for(std::chrono::milliseconds(0)) == std::future_status::timeout);
+  stays.exec("COMMIT");
+  BOOST_CHECK_EQUAL(rebuilding.get().events, 19);
+  BOOST_CHECK_EQUAL(rows(), rows_by_the_log());
+}
+
+BOOST_AUTO_TEST_CASE(two_rebuilds_at_once_are_one_too_many) {
+  write({created("v1:::", R"({"n":1})")});
+  rebuild_settings([&](auto, auto) { BOOST_CHECK_THROW(rebuild_settings(), StorageUnavailable); });
 }
 
 BOOST_AUTO_TEST_CASE(a_projection_that_is_not_registered_is_an_error) {
   write({created("v1:::", "{}")});
   const std::string before = rows();
-  InlineProjection unknown = settings_projection();
-  unknown.name = "nobody";
-  BOOST_CHECK_THROW(rebuild(database.app(), unknown, "settings", "settings/", {kSettingsCreated},
-                            [](std::int64_t, std::int64_t) {}),
-                    CorruptLog);
+  FoldedModel unknown = settings_model();
+  unknown.projection.name = "nobody";
+  BOOST_CHECK_THROW(rebuild(database.app(), unknown, [](auto, auto) {}), CorruptLog);
   BOOST_CHECK_EQUAL(rows(), before);
 }
 

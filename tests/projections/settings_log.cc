@@ -1,5 +1,6 @@
 #include "tests/projections/settings_log.h"
 
+#include "events/erasure.h"
 #include "projections/settings.h"
 
 namespace writ {
@@ -29,7 +30,8 @@ SequencerOptions options_of(const TestDatabase& database) {
 
 }  // namespace
 
-SettingsLog::SettingsLog() : owner(database.owner()), sequencer(options_of(database), {scribe()}) {}
+SettingsLog::SettingsLog()
+    : owner(database.owner()), sequencer(options_of(database), {scribe(), erasure_domain()}) {}
 
 std::unique_ptr<Sequencer> SettingsLog::another_sequencer() const {
   return std::make_unique<Sequencer>(options_of(database), std::vector<Domain>{scribe()});
@@ -45,6 +47,15 @@ Accepted SettingsLog::write(Sequencer& sequencer, std::vector<NewEvent> events) 
   command.body = std::move(events);
   command.actor = "tester";
   return std::get<Accepted>(sequencer.submit(std::move(command)));
+}
+
+Outcome SettingsLog::erase(std::int64_t position) {
+  Command command;
+  command.domain = kErasureDomain;
+  command.body = Erasure{{position}};
+  command.actor = "eraser";
+  command.reason = "asked to";
+  return sequencer.submit(std::move(command));
 }
 
 std::string SettingsLog::lines(const std::string& sql) {

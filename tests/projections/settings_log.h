@@ -17,6 +17,9 @@ struct SettingsLog {
   /// Appends all events in one transaction, as one command. Throws what the sequencer throws.
   Accepted write(std::vector<NewEvent> events);
 
+  /// Has the content of an event erased.
+  Outcome erase(std::int64_t position);
+
   /// A sequencer beside the own one, and an append through it.
   std::unique_ptr<Sequencer> another_sequencer() const;
   static Accepted write(Sequencer& sequencer, std::vector<NewEvent> events);
@@ -28,12 +31,18 @@ struct SettingsLog {
 
   std::string text(const std::string& sql) { return owner.exec(sql)[0][0].c_str(); }
 
+  /// Changes what nobody may change, as the owner who has disabled all that is in the way.
+  void tamper(const std::string& sql) {
+    owner.exec("ALTER TABLE events DISABLE TRIGGER ALL; ALTER TABLE tiles DISABLE TRIGGER ALL; " +
+               sql);
+  }
+
+  /// The rows of a query, one a line.
+  std::string lines(const std::string& sql);
+
   TestDatabase database;
   Connection owner;
   Sequencer sequencer;
-
- private:
-  std::string lines(const std::string& sql);
 };
 
 /// Events of the record with the storage key `key`.

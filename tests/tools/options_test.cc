@@ -190,14 +190,33 @@ BOOST_AUTO_TEST_CASE(help_names_every_environment_variable_and_the_exit_codes) {
   BOOST_TEST(answer({"--version"}).text.starts_with("writ "));
 }
 
-BOOST_AUTO_TEST_CASE(rebuild_takes_the_projection_and_the_database) {
-  const CommandLine command =
-      parse({"rebuild", "settings", "--data-dir", "/d"}, {{"WRIT_STARTUP_TIMEOUT", "9"}});
-  BOOST_REQUIRE(std::holds_alternative<RebuildOptions>(command));
-  const RebuildOptions& options = std::get<RebuildOptions>(command);
-  BOOST_TEST(options.projection == "settings");
-  BOOST_TEST(options.database.data_directory == "/d");
-  BOOST_TEST(options.database.startup_timeout.count() == 9);
+BOOST_AUTO_TEST_CASE(the_operators_commands_are_tasks_or_say_what_they_miss) {
+  for (const std::vector<const char*>& good : std::vector<std::vector<const char*>>{
+           {"rebuild", "settings", "--data-dir", "/d"},
+           {"rebuild", "changed_paths", "--url", "http://h"},
+           {"verify", "--checkpoint", "c", "--from", "7"},
+           {"export"},
+           {"verify-export", "f", "--key", "k", "--checkpoint", "c"},
+           {"erase", "--position", "7", "-m", "why"},
+       })
+    BOOST_TEST(std::holds_alternative<Task>(parse(good)), good[0]);
+  for (const std::vector<const char*>& bad : std::vector<std::vector<const char*>>{
+           {"rebuild"},
+           {"rebuild", "nothing"},
+           {"verify", "--from", "7"},
+           {"verify-export", "f", "--key", "k"},
+           {"verify-export", "f", "--checkpoint", "c"},
+           {"erase", "-m", "why"},
+           {"erase", "--position", "7"},
+           {"erase", "--position", "x", "-m", "why"},
+       })
+    BOOST_TEST(std::get<Answer>(parse(bad)).exit_code == kUsageError, bad[0]);
+}
+
+BOOST_AUTO_TEST_CASE(the_continuous_check_can_be_paced_and_turned_off) {
+  BOOST_TEST(serve_options({"serve"}).check_pause.count() == 600);
+  BOOST_TEST(serve_options({"serve", "--check-pause", "0"}).check_pause.count() == 0);
+  BOOST_TEST(serve_options({"serve"}, {{"WRIT_CHECK_PAUSE", "7"}}).check_pause.count() == 7);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

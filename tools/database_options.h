@@ -1,0 +1,14 @@
+#pragma once
+
+#include "tools/options.h"
+
+namespace CLI {
+class App;
+}
+
+namespace writ {
+
+/// Adds `--data-dir`, `--database-url`, `--migrate-url` and `--startup-timeout`.
+void add_database_options(CLI::App& command, DatabaseOptions& options);
+
+}  // namespace writ

@@ -1,0 +1,124 @@
+#include "tools/export.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+#include "projections/export_check.h"
+#include "tools/checkpoint_file.h"
+#include "tools/client/options.h"
+#include "tools/exit_codes.h"
+#include "tools/operate.h"
+#include "tools/progress_line.h"
+#include "writ/admin/v1/admin.pb.h"
+
+namespace writ {
+namespace {
+
+struct ExportOptions {
+  std::string url = "http://127.0.0.1:8080";
+};
+
+int export_log(const ExportOptions& options) {
+  std::optional<admin::v1::ExportResult> result;
+  {
+    ProgressLine line("export", "done");
+    connect_as_operator(options.url)
+        ->stream<admin::v1::ExportResponse>(
+            admin::v1::ExportRequest(), [&](const admin::v1::ExportResponse& response) {
+              if (response.has_result()) result = response.result();
+              if (response.has_progress())
+                line.show(response.progress().part(),
+                          static_cast<std::int64_t>(response.progress().done()),
+                          static_cast<std::int64_t>(response.progress().total()));
+              std::cout << response.lines();
+              return static_cast<bool>(std::cout);
+            });
+  }
+  if (!std::cout.flush()) throw std::runtime_error("cannot write the export");
+  if (!result) throw client::ConnectionLost("the server ended the answer too early");
+  std::cerr << "exported: " << result->position() << " events, " << result->rows() << " rows, root "
+            << hex(result->root()) << std::endl;
+  return kSuccess;
+}
+
+struct VerifyExportOptions {
+  std::string file, checkpoint, old_checkpoint;
+  std::vector<std::string> keys;
+};
+
+Checkpoint signed_checkpoint(const std::string& file, const std::vector<std::string>& keys) {
+  try {
+    return read_signed_checkpoint(file, keys);
+  } catch (const std::invalid_argument& e) {
+    throw BadExport("the checkpoint " + file + ": " + e.what());
+  }
+}
+
+int verify_export(const VerifyExportOptions& options) {
+  try {
+    ExportTrust trust{signed_checkpoint(options.checkpoint, options.keys), std::nullopt};
+    if (!options.old_checkpoint.empty())
+      trust.old = signed_checkpoint(options.old_checkpoint, options.keys);
+    CheckedExport checked;
+    {
+      ProgressLine line("verify-export", "bytes");
+      checked = check_export(options.file, trust, [&](std::int64_t done, std::int64_t total) {
+        line.show("", done, total);
+      });
+    }
+    std::cout << "verified: " << checked.events << " events, " << checked.rows << " rows, root "
+              << hex(trust.checkpoint.root) << std::endl;
+    return kSuccess;
+  } catch (const BadExport& e) {
+    std::cout << "wrong: " << e.what() << std::endl;
+    return kExitWrong;
+  }
+}
+
+}  // namespace
+
+void add_export_command(CommandSet& commands) {
+  const auto options = std::make_shared<ExportOptions>();
+  CLI::App& command =
+      commands.add("export", "The whole log and the settings, as lines of JSON",
+                   [options] { return client::report([&] { return export_log(*options); }); });
+  command.add_option("--url", options->url, "The server")
+      ->envname("WRIT_URL")
+      ->type_name("URL")
+      ->capture_default_str();
+  command.footer(
+      "To standard output, all of one moment; `exported: …` on standard error is the last word.\n"
+      "`writ verify-export` checks it, with a checkpoint of the same moment or with the key "
+      "alone.");
+}
+
+void add_verify_export_command(CommandSet& commands) {
+  const auto options = std::make_shared<VerifyExportOptions>();
+  CLI::App& command =
+      commands.add("verify-export", "Check an export, without a server or a database",
+                   [options] { return client::report([&] { return verify_export(*options); }); });
+  command.add_option("file", options->file, "What `writ export` wrote")
+      ->required()
+      ->type_name("FILE");
+  command
+      .add_option("--key", options->keys,
+                  "The log's verifier key (writ checkpoint --key); may be given several times")
+      ->required()
+      ->type_name("KEY");
+  command
+      .add_option("--checkpoint", options->checkpoint, "A signed checkpoint of all that is in it")
+      ->required()
+      ->type_name("FILE");
+  command
+      .add_option("--old-checkpoint", options->old_checkpoint,
+                  "An earlier one, which the export must continue")
+      ->type_name("FILE");
+  command.footer(
+      "Ends with `verified: …`, or with `wrong: …`, which says what is wrong first, and exit code "
+      "8.");
+}
+
+}  // namespace writ

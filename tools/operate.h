@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "tools/client/api.h"
+#include "tools/options.h"
+
+namespace CLI {
+class App;
+}
+
+namespace writ {
+
+/// Where an operator's command works: at a server that runs, or, without a URL, on the database
+/// itself.
+struct OperateOptions {
+  DatabaseOptions database = {};
+  std::string url;
+};
+
+/// Adds `--url` and the options of the database.
+void add_operate_options(CLI::App& command, OperateOptions& options);
+
+/// Connects to the server of `url` with the token in WRIT_TOKEN.
+std::unique_ptr<client::Api> connect_as_operator(const std::string& url);
+
+/// Makes the database ready and calls `work` with a connection string for serving, session settings
+/// included, and a function that throws once the user wants to stop, `stopped` being the reason.
+/// Throws StartError, for a private PostgreSQL that is in use with what to do instead.
+void on_database(const DatabaseOptions& options, const std::string& stopped,
+                 const std::function<void(const std::string& serving,
+                                          const std::function<void()>& check_stop)>& work);
+
+}  // namespace writ
