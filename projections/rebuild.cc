@@ -143,7 +143,7 @@ RebuildResult rebuild_changed_paths(const std::string& conninfo, const WorkProgr
         // With the row's lock nobody indexes.
         const pqxx::result live = connection.exec(
             "SELECT position FROM projections WHERE name = 'changed_paths' FOR UPDATE");
-        at = std::max(build.state().position, Position{live.at(0)[0].as<std::int64_t>()});
+        at = std::max(read_head(connection).position, Position{live.at(0)[0].as<std::int64_t>()});
         for (Position done = build.state().position; done < at;)
           done = index_events(connection, done, at, step, KeepErased::kYes);
         return at;

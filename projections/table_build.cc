@@ -14,6 +14,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kShortest{50};
 constexpr milliseconds kLongest{1500};
 constexpr milliseconds kPause{250};
+constexpr std::chrono::seconds kKilled{3};
 constexpr char kLockNotAvailable[] = "55P03";
 constexpr char kDeadlock[] = "40P01";
 constexpr char kNoData[] = "P0002";
@@ -25,11 +26,7 @@ TableBuild::TableBuild(const std::string& conninfo, std::string name, int versio
   connection_.exec(
       "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0;"
       " SET search_path = writ_build, writ");
-  if (!connection_
-           .exec_params("SELECT pg_try_advisory_lock(hashtext('writ.builds'), hashtext($1))",
-                        {name_})[0][0]
-           .as<bool>())
-    throw StorageUnavailable(name_ + " is being rebuilt by somebody else");
+  lock();
   try {
     resumed_ = !connection_
                     .exec_params("SELECT writ.begin_build($1, $2, $3)",
@@ -40,6 +37,19 @@ TableBuild::TableBuild(const std::string& conninfo, std::string name, int versio
     throw;
   }
   load_state();
+}
+
+void TableBuild::lock() {
+  // The backend of one that was killed may still be at its last step.
+  const auto deadline = std::chrono::steady_clock::now() + kKilled;
+  while (!connection_
+              .exec_params("SELECT pg_try_advisory_lock(hashtext('writ.builds'), hashtext($1))",
+                           {name_})[0][0]
+              .as<bool>()) {
+    if (std::chrono::steady_clock::now() >= deadline)
+      throw StorageUnavailable(name_ + " is being rebuilt by somebody else");
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 void TableBuild::load_state() {

@@ -53,6 +53,7 @@ class TableBuild {
                    const std::function<Position()>& still);
 
  private:
+  void lock();
   void load_state();
   void save_state();
 

@@ -143,7 +143,7 @@ class Routed {
 
 void register_metrics(Router& router, const Front& front, const LogMetrics& log,
                       const Sequencer& sequencer, const ContinuousCheck* check) {
-  router.get("/metrics", [&](const HttpRequest&, HttpResponse& response) {
+  router.get("/metrics", [&, check](const HttpRequest&, HttpResponse& response) {
     auto families = front.requests.Collect();
     for (auto& more : {server_metrics(front.server.state()), log.collect(sequencer.status())})
       families.insert(families.end(), more.begin(), more.end());

@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(the_index_of_changed_settings_keeps_what_an_erased_event_ha
   erase(5);
   rebuild_changed_paths(database.app(), [](auto...) {}, {.events = 2});
   BOOST_CHECK_EQUAL(lines(all), before);
-  BOOST_CHECK_EQUAL(text("SELECT position FROM projections WHERE name = 'changed_paths'"), "6");
+  BOOST_CHECK_EQUAL(text("SELECT position FROM projections WHERE name = 'changed_paths'"), "7");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
