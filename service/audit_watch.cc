@@ -1,5 +1,6 @@
 #include "service/audit_watch.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "service/audit_changes.h"
@@ -20,7 +21,7 @@ class Watch {
  public:
   Watch(const WatchSources& sources, const RequestContext& context,
         const WatchChangesRequest& request, MessageStream<WatchChangesResponse>& out)
-      : sources_(sources), matcher_(request.filter()), out_(out) {
+      : sources_(sources), matcher_(request.filter()), out_(out), deadline_(context.deadline) {
     const Position head = sources_.pool.read(
         context.deadline, [](Connection& connection) { return read_head(connection).position; });
     sent_ = request.has_after_position()
@@ -31,8 +32,9 @@ class Watch {
   void run() {
     const ChangeFeed::Watcher watcher(sources_.feed);
     bool live = false;
+    // The first at once: it tells from where on, and brings the head of the answer.
     while (heartbeat()) {
-      ChangeFeed::News news = sources_.feed.wait_after(sent_, Clock::now() + kLookAtClient);
+      ChangeFeed::News news = sources_.feed.wait_after(sent_, look_at_client());
       if (!news.behind) {
         live = live || news.up_to > sent_;
         if (!send(news)) return;
@@ -47,6 +49,10 @@ class Watch {
   }
 
  private:
+  Clock::time_point look_at_client() const {
+    return std::min(deadline_, Clock::now() + kLookAtClient);
+  }
+
   bool heartbeat() {
     if (!out_.alive()) return false;
     if (Clock::now() < next_heartbeat_) return true;
@@ -107,7 +113,7 @@ class Watch {
 
   /// Until somebody, the feed as a rule, has seen it again.
   bool wait_for_database() {
-    sources_.feed.wait_after(sent_, Clock::now() + kLookAtClient);
+    sources_.feed.wait_after(sent_, look_at_client());
     return true;
   }
 
@@ -115,7 +121,8 @@ class Watch {
   const ChangeMatcher matcher_;
   MessageStream<WatchChangesResponse>& out_;
   Position sent_;
-  Clock::time_point next_heartbeat_ = Clock::now() + kHeartbeat;
+  const Clock::time_point deadline_;
+  Clock::time_point next_heartbeat_ = Clock::now();
 };
 
 }  // namespace

@@ -98,9 +98,10 @@ Caller Authenticator::identify(const HttpRequest& request) const {
   if (!options_.actor_header.empty() &&
       std::any_of(options_.trusted_proxies.begin(), options_.trusted_proxies.end(),
                   [&](const AddressRange& range) { return range.contains(request.peer); })) {
-    // Twice is a client's and the proxy's: whose is whose cannot be told.
-    if (count(request.head, options_.actor_header) == 1)
-      return by_proxy(request.head.field(options_.actor_header), *known);
+    const auto names = count(request.head, options_.actor_header);
+    if (names == 1) return by_proxy(request.head.field(options_.actor_header), *known);
+    // One may be the client's own: whose is whose cannot be told.
+    if (names > 1) throw ConnectError(Code::kUnauthenticated, "the caller is named more than once");
   }
   throw ConnectError(Code::kUnauthenticated,
                      "a token is needed: send the header Authorization: Bearer TOKEN");

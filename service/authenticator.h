@@ -38,6 +38,9 @@ class Authenticator {
   /// a role, unavailable while the file cannot be read.
   Caller identify(const HttpRequest& request) const;
 
+  /// Why nobody can be let in now; "" when all is well.
+  std::string trouble() const { return known()->error; }
+
   /// Whether everybody is let in.
   bool anonymous() const;
 

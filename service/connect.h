@@ -92,6 +92,8 @@ struct RequestContext {
 
   /// Throws deadline_exceeded once the caller has stopped waiting.
   void check_deadline() const;
+  /// Names a field of the request that was ignored, in a header of the answer.
+  void warn_ignored(const std::string& field) const;
   /// Leaves the key for the log, when there is a log.
   void set_log_key(std::string key) const;
 };

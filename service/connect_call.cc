@@ -64,13 +64,15 @@ std::string read_idempotency_key(const RequestHead& head) {
   return std::string(*key);
 }
 
+void add_warning(const std::string& field, AnswerNotes* notes) {
+  if (!notes->warnings.empty()) notes->warnings.append(", ");
+  notes->warnings.append(field);
+}
+
 void decode_json(std::string_view bytes, google::protobuf::Message* message, AnswerNotes* notes) {
   const JsonRead read = read_json(bytes, message, JsonMode::kRequest);
   if (read.error) throw invalid(read.error->message());
-  for (const std::string& field : read.unknown_fields) {
-    if (!notes->warnings.empty()) notes->warnings.append(", ");
-    notes->warnings.append(field);
-  }
+  for (const std::string& field : read.unknown_fields) add_warning(field, notes);
 }
 
 }  // namespace
@@ -79,6 +81,10 @@ void RequestContext::check_deadline() const {
   if (std::chrono::steady_clock::now() >= deadline) {
     throw ConnectError(Code::kDeadlineExceeded, "the deadline has passed");
   }
+}
+
+void RequestContext::warn_ignored(const std::string& field) const {
+  if (notes != nullptr) add_warning(field, notes);
 }
 
 void RequestContext::set_log_key(std::string key) const {

@@ -33,6 +33,9 @@ Readiness check(const HealthSources& sources) {
   const SequencerStatus sequencer = sources.sequencer.status();
   if (sources.stopping) return {"the service is stopping", sequencer.head};
   if (!sequencer.refuses.empty()) return {sequencer.refuses, sequencer.head};
+  // Not its text: paths are nobody's business.
+  if (sources.locked_out && !sources.locked_out().empty())
+    return {"nobody is let in: the file of tokens cannot be read", sequencer.head};
   DatabaseProbe::Finding found = sources.probe.ask(kPatience);
   const Position head = found.trouble.empty() ? found.head : std::max(found.head, sequencer.head);
   if (found.trouble.empty() && sequencer.struggling > kWriterPatience) {

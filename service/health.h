@@ -20,6 +20,8 @@ struct HealthSources {
       warnings;  ///< Of the start, shown by /readyz; they do not make it false.
   /// What the continuous check found, "" for nothing; does not make /readyz false, either.
   std::function<std::string()> difference;
+  /// Why nobody can be let in, "" when all is well.
+  std::function<std::string()> locked_out;
   const std::atomic<bool>& stopping;  ///< Set before the server stops: /readyz turns false first.
 };
 

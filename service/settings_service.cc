@@ -6,6 +6,7 @@
 #include "schema/prune.h"
 #include "schema/scope.h"
 #include "schema/stable_bytes.h"
+#include "schema/unknown_fields.h"
 #include "schema/validate.h"
 #include "service/settings_requests.h"
 
@@ -30,6 +31,9 @@ SettingsRecord write(Sequencer& sequencer, const RequestContext& context, const 
   prune(record.mutable_settings());
   const ScopeKey key = scope_key(request.key());
   context.set_log_key(key.storage_key());
+  // A newer client's setting is not stored here; it must not be lost in silence.
+  for (const std::string& field : unknown_fields(request)) context.warn_ignored(field);
+  record.mutable_settings()->DiscardUnknownFields();
 
   SettingsCommand command{kind, key, write_json(record.settings()), expected};
   std::string print;

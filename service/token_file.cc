@@ -169,12 +169,16 @@ std::vector<Token> read_tokens(const std::filesystem::path& file) {
   return parse_tokens(text, file.string());
 }
 
+std::filesystem::path token_lock_file(const std::filesystem::path& file) {
+  return file.string() + ".lock";
+}
+
 void change_tokens(const std::filesystem::path& file,
                    const std::function<void(std::vector<Token>&)>& change) {
   const std::filesystem::path path = std::filesystem::absolute(file);
   if (std::filesystem::create_directories(path.parent_path()))
     std::filesystem::permissions(path.parent_path(), std::filesystem::perms::owner_all);
-  const File lock(path.string() + ".lock", O_RDWR | O_CREAT);
+  const File lock(token_lock_file(path), O_RDWR | O_CREAT);
   if (::flock(lock.get(), LOCK_EX) != 0) lock.fail("cannot be locked");
   std::vector<Token> tokens;
   if (std::filesystem::exists(path)) tokens = read_tokens(path);

@@ -41,6 +41,9 @@ bool is_actor_name(std::string_view name);
 /// it cannot say, or when others than its owner may write it.
 std::vector<Token> read_tokens(const std::filesystem::path& file);
 
+/// Locked while `file` is changed; it stays, and tells that there were tokens.
+std::filesystem::path token_lock_file(const std::filesystem::path& file);
+
 /// Changes the file in one step, for its owner alone (0600), under a lock beside it: readers see it
 /// as it was or as it will be. A missing file is an empty one. Throws TokenFileError, and what
 /// `change` throws; then nothing has changed.

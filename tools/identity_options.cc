@@ -68,6 +68,21 @@ IdentityOptions identity_options(const CallerOptions& options,
   return identity;
 }
 
+std::string token_file_trouble(const CallerOptions& options, const IdentityOptions& identity) {
+  std::error_code error;
+  const std::filesystem::path& file = identity.token_file;
+  if (std::filesystem::exists(file, error)) return "";
+  if (!options.token_file.empty())
+    return file.string() + " is not there: `writ token create --token-file " + file.string() +
+           "` makes it; without --token-file it is tokens.json in the data directory";
+  const std::filesystem::path lock = token_lock_file(file);
+  if (!std::filesystem::exists(lock, error)) return "";
+  return file.string() +
+         " is gone, and there were tokens once: restore it, make new ones with `writ "
+         "token create`, or remove " +
+         lock.string() + " to let everybody in again";
+}
+
 bool has_authentication(const IdentityOptions& options) {
   std::error_code error;
   return !options.actor_header.empty() || std::filesystem::exists(options.token_file, error);

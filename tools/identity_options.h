@@ -26,6 +26,10 @@ void add_caller_options(CLI::App& command, CallerOptions& options);
 IdentityOptions identity_options(const CallerOptions& options,
                                  const std::filesystem::path& data_directory);
 
+/// Why the file of tokens cannot be meant as it is: one that was named and is not there, or one
+/// that was there once. Else "".
+std::string token_file_trouble(const CallerOptions& options, const IdentityOptions& identity);
+
 /// Whether callers have to say who they are: there is a token file now, or a proxy.
 bool has_authentication(const IdentityOptions& options);
 

@@ -185,6 +185,8 @@ CommandLine checked(ServeOptions options, const std::string& listen) {
   }
   const IdentityOptions identity =
       identity_options(options.callers, options.database.data_directory);
+  if (std::string why = token_file_trouble(options.callers, identity); !why.empty())
+    return refuse(why);
   if (has_authentication(identity)) {
     if (options.allow_anonymous)
       return refuse("--allow-anonymous is for a server without tokens, and here is " +

@@ -149,6 +149,17 @@ BOOST_AUTO_TEST_CASE(with_a_misspelt_setting_is_accepted_with_a_warning) {
   BOOST_TEST(clean.header("Warning") == "");
 }
 
+// In binary too: what a newer client knows is not stored here, and not lost in silence.
+BOOST_FIXTURE_TEST_CASE(a_field_that_is_unknown_in_binary_is_named_by_its_number, Service) {
+  // key {domain "d"}, settings {field 99: 1, run {field 17: 1}}
+  const std::string request("\x0a\x03\x12\x01\x64\x12\x08\x98\x06\x01\x0a\x03\x88\x01\x01", 15);
+  const auto answer = client.call_binary("CreateSettings", request);
+  BOOST_TEST(answer.status == 200, answer.body);
+  BOOST_TEST(answer.header("Warning") ==
+             "299 writ \"unknown fields ignored: settings.99, settings.run.17\"");
+  BOOST_TEST(answer.body.find("\x98\x06") == std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(may_be_said_in_other_words) {
   const std::string body =
       R"({ "settings" : {"pod_template_name": {"state": 2, "string_value": "t"}, "run": null,)"

@@ -252,8 +252,10 @@ BOOST_FIXTURE_TEST_CASE(is_nobody_while_the_file_cannot_be_read, Guarded) {
     BOOST_TEST(await(tokens.as("writer"), "unavailable"));
   }
   BOOST_TEST(writ.await_log("nobody is let in: "));
+  BOOST_TEST(client.get("/readyz").status == 503);
   std::ofstream(tokens.path()) << good;
   BOOST_TEST(await(tokens.as("writer"), "ok"));
+  BOOST_TEST(client.get("/readyz").status == 200);
   std::filesystem::remove(tokens.path());
   BOOST_TEST(await({}, "unavailable"));
 }
@@ -261,7 +263,10 @@ BOOST_FIXTURE_TEST_CASE(is_nobody_while_the_file_cannot_be_read, Guarded) {
 BOOST_AUTO_TEST_CASE(begins_with_the_first_token) {
   const TestDatabase database;
   Tokens tokens;
-  WritProcess writ(tokens.with(on(database)));
+  std::vector<std::string> arguments = on(database);
+  const std::filesystem::path directory = std::filesystem::path(tokens.path()).parent_path();
+  arguments.insert(arguments.end(), {"--data-dir", directory.string()});
+  WritProcess writ(arguments);
   ApiClient client(writ.port());
   const Json read = Json::parse(R"({"key":{}})");
   BOOST_TEST(client.call("GetSettings", read).status == 200);
@@ -270,6 +275,18 @@ BOOST_AUTO_TEST_CASE(begins_with_the_first_token) {
   tokens.create("first", "admin", "*");
   BOOST_TEST(wait_until([&] { return client.call("GetSettings", read).status == 401; }));
   BOOST_TEST(client.call("GetSettings", read, tokens.as("first")).status == 200);
+  // And does not end by itself when the file is gone.
+  BOOST_TEST(writ.stop() == 0);
+  std::filesystem::remove(tokens.path());
+  arguments.insert(arguments.begin(), "serve");
+  WritRun refused = run_writ(arguments);
+  BOOST_TEST(refused.status == 2);
+  BOOST_TEST(refused.err.find("there were tokens once") != std::string::npos, refused.err);
+  // A file that was named has to be there.
+  arguments.insert(arguments.end(), {"--token-file", tokens.path() + "x"});
+  refused = run_writ(arguments);
+  BOOST_TEST(refused.status == 2);
+  BOOST_TEST(refused.err.find("tokens.jsonx is not there") != std::string::npos, refused.err);
 }
 
 BOOST_AUTO_TEST_CASE(is_believed_of_a_proxy_that_is_trusted) {

@@ -43,7 +43,9 @@ Watched parse(const std::string& body, long after) {
         if (const Json* message = error->find("message")) out.message = message->text();
       }
     } else {
-      out.resume = std::stol(json.at("position").text());
+      // The first tells from where on; 0 is left out.
+      const Json* const position = json.find("position");
+      out.resume = position == nullptr ? 0 : std::stol(position->text());
       if (const Json* change = json.find("change")) {
         out.positions.push_back(std::stol(change->at("position").text()));
         out.changes.push_back(*change);
