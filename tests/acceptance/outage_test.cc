@@ -4,6 +4,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <future>
+#include <optional>
+#include <utility>
 
 #include "events/connection.h"
 #include "service/listen_address.h"
@@ -149,16 +151,26 @@ BOOST_AUTO_TEST_CASE(at_the_start_is_waited_for) {
   BOOST_TEST(ApiClient(writ.port()).get("/readyz").status == 200);
 }
 
-/// The process of the backend that ran what `is_busy` says, stopped with it.
-void signal_backend(const std::string& conninfo, const std::string& condition, int number) {
-  const std::string pid = query_one(
-      conninfo,
-      "SELECT min(pid) FROM pg_stat_activity WHERE datname = 'service' AND application_name = "
-      "'writ' AND " +
-          condition);
-  BOOST_REQUIRE(!pid.empty());
-  BOOST_REQUIRE(kill(std::stoi(pid), number) == 0);
-}
+/// A backend that is stopped in its tracks, until this object goes.
+class StoppedBackend {
+ public:
+  /// One of the service's for which `condition` holds, on columns of pg_stat_activity.
+  StoppedBackend(const std::string& conninfo, const std::string& condition)
+      : pid_(
+            std::stoi(query_one(conninfo,
+                                "SELECT coalesce(min(pid), 0) FROM pg_stat_activity WHERE datname ="
+                                " 'service' AND application_name = 'writ' AND " +
+                                    condition))) {
+    BOOST_REQUIRE(pid_ != 0);
+    BOOST_REQUIRE(kill(pid_, SIGSTOP) == 0);
+  }
+  ~StoppedBackend() { kill(pid_, SIGCONT); }
+  StoppedBackend(const StoppedBackend&) = delete;
+  StoppedBackend& operator=(const StoppedBackend&) = delete;
+
+ private:
+  const pid_t pid_;
+};
 
 // The database answers, but the one connection that writes does not.
 BOOST_AUTO_TEST_CASE(of_the_writer_alone_is_told_too) {
@@ -192,7 +204,8 @@ BOOST_AUTO_TEST_CASE(that_leaves_its_connections_open_is_told_in_time) {
   WritProcess writ({"--database-url", owner});
   ApiClient client(writ.port());
   BOOST_TEST(client.get("/readyz").status == 200);
-  signal_backend(postgres.conninfo(), "query = 'SELECT position FROM log_head'", SIGSTOP);
+  const std::string probe = "query = 'SELECT position FROM log_head'";
+  std::optional<StoppedBackend> stopped(std::in_place, postgres.conninfo(), probe);
   for (int i = 0; i < 2; ++i) {
     const auto begin = std::chrono::steady_clock::now();
     const auto ready = client.get("/readyz");
@@ -201,9 +214,9 @@ BOOST_AUTO_TEST_CASE(that_leaves_its_connections_open_is_told_in_time) {
     BOOST_TEST((std::chrono::steady_clock::now() - begin < std::chrono::seconds(10)));
   }
   BOOST_TEST(client.get("/healthz").status == 200);
-  signal_backend(postgres.conninfo(), "query = 'SELECT position FROM log_head'", SIGCONT);
+  stopped.reset();
   BOOST_TEST(wait_until([&] { return client.get("/readyz").status == 200; }));
-  signal_backend(postgres.conninfo(), "query = 'SELECT position FROM log_head'", SIGSTOP);
+  stopped.emplace(postgres.conninfo(), probe);
   BOOST_TEST(client.get("/readyz").status == 503);
   BOOST_TEST(writ.stop() == 0, writ.log());  // although the question is still open
 }
@@ -242,8 +255,7 @@ BOOST_AUTO_TEST_CASE(that_holds_a_request_does_not_hold_up_the_end) {
   WritProcess writ({"--database-url", postgres.conninfo("service"), "--read-connections", "1"});
   ApiClient client(writ.port());
   BOOST_REQUIRE(client.call("GetSettings", kRead).status == 200);
-  const std::string reads = "query LIKE '%FROM settings WHERE key%'";
-  signal_backend(postgres.conninfo(), reads, SIGSTOP);
+  const StoppedBackend stopped(postgres.conninfo(), "query LIKE '%FROM settings WHERE key%'");
   auto stuck = std::async(std::launch::async, [port = writ.port()] {
     return ApiClient(port).call("GetSettings", kRead).status;
   });
@@ -256,7 +268,6 @@ BOOST_AUTO_TEST_CASE(that_holds_a_request_does_not_hold_up_the_end) {
   BOOST_TEST(writ.stop(std::chrono::seconds(30)) == 1, writ.log());
   BOOST_TEST(writ.log().find("stopped without waiting for it") != std::string::npos, writ.log());
   BOOST_TEST(stuck.get() != 200);
-  signal_backend(postgres.conninfo(), reads, SIGCONT);
 }
 
 // A restored backup: positions that were given out would be given out again.
