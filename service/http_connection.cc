@@ -65,6 +65,23 @@ bool HttpConnection::late(Deadline now) const {
   return waiting_since() + environment_.options.late_time < now;
 }
 
+HttpConnection::Stake HttpConnection::stake(Deadline now) const {
+  const bool waited_long = waiting_since() + environment_.options.crowded_time <= now;
+  switch (phase_.load()) {
+    case Phase::kIdle:
+      return waited_long ? Stake::kNothing : Stake::kFirstWord;
+    case Phase::kReadingHead:
+    case Phase::kReadingBody:
+      if (late(now)) return Stake::kNothing;
+      return waited_long ? Stake::kHalfSaid : Stake::kAll;
+    case Phase::kSending:
+      return late(now) ? Stake::kAnswer : Stake::kAll;
+    case Phase::kBusy:
+      break;
+  }
+  return Stake::kAll;
+}
+
 void HttpConnection::begin_wait(Phase phase) {
   since_.store(steady_clock::now().time_since_epoch().count());
   phase_.store(phase);

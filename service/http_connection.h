@@ -53,8 +53,19 @@ class HttpConnection : private StreamGate, private StreamWriter {
   /// meanwhile moves that towards now. Means nothing while busy.
   Phase phase() const { return phase_.load(); }
   Deadline waiting_since() const { return Deadline(Deadline::duration(since_.load())); }
-  /// Any thread: whether the client is so slow that it may be closed to let another in.
+  /// Any thread: whether the client is slower than it may be when there is a shortage.
   bool late(Deadline now) const;
+  /// What a client would lose if it were closed now to let another in, least first.
+  enum class Stake {
+    kNothing,    ///< Idle for a while, or late with what it wants.
+    kHalfSaid,   ///< Has been saying what it wants for longer than one may in a crowd.
+    kFirstWord,  ///< Idle, but only just: what it wants may be on its way.
+    kAnswer,     ///< The answer that it is late in taking.
+    kAll,        ///< It may not be closed.
+  };
+  /// Any thread.
+  Stake stake(Deadline now) const;
+  const std::string& peer() const { return peer_; }
   /// Any thread: no further request will be read. The one at hand is still answered when it has
   /// arrived; an answer that waits to be taken is cut off.
   void evict();

@@ -13,7 +13,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "service/connection_threads.h"
@@ -216,26 +219,38 @@ class HttpServer::Impl {
     return connections_.size() < limit + kLeaving && evict_one();
   }
 
-  // Closes whoever has kept us waiting for longest. One that does not take its answer goes only
-  // when there is no other, since that answer is lost. False when nobody may go.
+  // Closes the one with the least at stake; of several, one of the peer that crowds the others out,
+  // and of those whoever has kept us waiting for longest. False when nobody may go.
   bool evict_one() {
-    HttpConnection* oldest = nullptr;
-    bool oldest_sends = false;
+    using Claim = std::tuple<HttpConnection::Stake, bool, Deadline>;
     const Deadline now = steady_clock::now();
+    const std::string crowding = crowding_peer();
+    HttpConnection* least = nullptr;
+    Claim least_claim{HttpConnection::Stake::kAll, false, Deadline{}};
     for (HttpConnection* connection : connections_) {
-      const bool idle = connection->phase() == HttpConnection::Phase::kIdle;
-      if (connection->evicted() || !(idle || connection->late(now))) continue;
-      const bool sends = connection->phase() == HttpConnection::Phase::kSending;
-      if (oldest == nullptr || (oldest_sends && !sends) ||
-          (oldest_sends == sends && connection->waiting_since() < oldest->waiting_since())) {
-        oldest = connection;
-        oldest_sends = sends;
-      }
+      if (connection->evicted()) continue;
+      const Claim claim{connection->stake(now), connection->peer() != crowding,
+                        connection->waiting_since()};
+      if (claim >= least_claim) continue;
+      least = connection;
+      least_claim = claim;
     }
-    if (oldest == nullptr) return false;
-    oldest->evict();
+    if (least == nullptr) return false;
+    least->evict();
     ++counts_.evicted;
     return true;
+  }
+
+  // The peer that holds more than half of all places; "" when none does.
+  std::string crowding_peer() const {
+    std::unordered_map<std::string_view, std::size_t> places;
+    for (const HttpConnection* connection : connections_) {
+      if (connection->evicted()) continue;
+      if (++places[connection->peer()] > environment_.options.max_connections / 2) {
+        return connection->peer();
+      }
+    }
+    return "";
   }
 
   void evict_late_bodies() {

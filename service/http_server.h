@@ -27,6 +27,9 @@ struct HttpServerOptions {
   /// While all connections are taken: who is late with a head or a body, or in taking an answer, by
   /// more than this may be closed to let another in.
   std::chrono::milliseconds late_time{3'000};
+  /// While all connections are taken and nobody is idle or late: who has been saying what it wants
+  /// for this long, and has not come to the end, may be closed to let another in.
+  std::chrono::milliseconds crowded_time{250};
   std::size_t stack_bytes = 512 * 1024;  ///< Of a connection's thread; only touched pages cost.
 
   /// Called after each answer was sent, from the connection's thread; unset costs nothing.
@@ -41,7 +44,7 @@ struct HttpServerState {
   std::size_t connections = 0;    ///< Open now.
   std::size_t streams = 0;        ///< Streamed answers running now.
   std::uint64_t accepted = 0;     ///< Connections ever.
-  std::uint64_t evicted = 0;      ///< Closed while idle or late, to let another in.
+  std::uint64_t evicted = 0;      ///< Closed to let another in.
   std::uint64_t turned_away = 0;  ///< Answered 503 because all were busy.
   std::size_t body_memory = 0;    ///< Of the budget, in use.
 };
@@ -49,6 +52,11 @@ struct HttpServerState {
 /// The HTTP/1.1 front (design: service/README.md): one thread a connection, up to a limit, every
 /// wait under a deadline, every size under a limit. It reads and checks whole requests, calls the
 /// handler, and sends the answer in one piece.
+///
+/// **Who is not yet heard gives way.** When all places are taken, a new client takes the place of
+/// the one that loses least by it (`HttpConnection::Stake`): at first among those of the peer that
+/// holds more than half of all places, if there is one, and there of the one that has kept us
+/// waiting for longest. A handler that runs is never disturbed.
 class HttpServer {
  public:
   HttpServer(HttpServerOptions options, HttpHandler handler);

@@ -112,8 +112,8 @@ std::vector<MetricFamily> server_metrics(const HttpServerState& state) {
       gauge("writ_body_memory_bytes", "Taken by request bodies and what is made of them.",
             state.body_memory),
       counter("writ_connections_accepted_total", "Connections ever.", state.accepted),
-      counter("writ_connections_evicted_total",
-              "Idle or late connections closed to let another in.", state.evicted),
+      counter("writ_connections_evicted_total", "Connections closed to let another in.",
+              state.evicted),
       counter("writ_connections_turned_away_total",
               "Connections answered 503 because all were busy.", state.turned_away),
   };

@@ -73,6 +73,7 @@ bool GoodClient::try_once(RawClient& connection, std::size_t number) {
   const RawAnswer answer = connection.exchange(post(kEcho, "application/json", text + "}"));
   if (answer.status == 200 && answer.body.starts_with(text)) return true;
   const bool turned_away = answer.status == 0 || answer.status == 503;
+  if (turned_away) ++report_.turned_away;
   if (!turned_away && report_.wrong.empty()) {
     report_.wrong = std::to_string(answer.status) + " " + answer.body;
   }

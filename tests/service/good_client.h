@@ -28,6 +28,7 @@ class GoodClient {
   struct Report {
     std::size_t answers = 0;
     std::string wrong;  ///< The first answer that was neither right nor 503; "" when there is none.
+    std::size_t turned_away = 0;  ///< How often it was told 503, or closed without an answer.
     /// From wanting an answer to having it, all tries together; also of the one it still waits for.
     std::chrono::milliseconds slowest{0};
   };

@@ -20,4 +20,9 @@ void Besieged::check_good_client(std::chrono::milliseconds limit) {
   BOOST_TEST(report.slowest.count() < kSlowdown * limit.count());
 }
 
+void Besieged::check_good_client_always_got_in() {
+  check_good_client();
+  BOOST_TEST(good().report().turned_away == 0U);
+}
+
 }  // namespace writ::test

@@ -33,6 +33,8 @@ class Besieged {
   /// At the end of each test: fails unless the good client has been served all the time, and still
   /// is. The time is for the slowest answer; sanitizers get more.
   void check_good_client(std::chrono::milliseconds limit = std::chrono::seconds(2));
+  /// The same, and it must not have been turned away even once.
+  void check_good_client_always_got_in();
 
  private:
   ReferenceServer server_;

@@ -14,6 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using std::chrono::steady_clock;
 
 constexpr std::size_t kPlaces = 1024;  // of a server with default options
 // Whoever is late gives way after three seconds, when all places are taken.
@@ -50,6 +51,49 @@ bool fills_busily(HttpServer& server, std::size_t places) {
 
 bool empties(HttpServer& server) {
   return wait_until([&] { return server.state().connections == 0; });
+}
+
+constexpr std::size_t kFewPlaces = 32;
+constexpr const char* kHalfHead = "POST / HTTP/1.1\r\nHost: a\r\n";
+constexpr const char* kHalfBody =
+    "POST /hello HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf";
+constexpr const char* kHalfChunk =
+    "POST /hello HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nhalf";
+
+// Nobody becomes late, as if all came again before that.
+HttpServerOptions few_places() {
+  HttpServerOptions options;
+  options.max_connections = kFewPlaces;
+  options.late_time = seconds(60);
+  return options;
+}
+
+// Tries until there is a place; far sooner than any deadline of a request.
+bool gets_in(std::uint16_t port) {
+  return wait_until([&] { return RawClient(port).exchange(get("/hello")).status == 200; },
+                    seconds(5));
+}
+
+// Those who are there now have kept the server waiting for long enough to give way.
+void outwait(const HttpServerOptions& options) {
+  const auto until = steady_clock::now() + options.crowded_time;
+  BOOST_TEST(wait_until([&] { return steady_clock::now() > until; }));
+}
+
+// More than there are places for, who never say all of what they want and come again and again,
+// as often as the good client does; from its own address, as behind a proxy.
+void never_starve_the_good_client(const std::string& say) {
+  Besieged server(Besieged::kGoodComesLater, few_places());
+  Crowd crowd = come(server.port(), kFewPlaces + 10, say);
+  BOOST_TEST(fills_busily(server.server(), kFewPlaces));
+  outwait(few_places());
+  BOOST_REQUIRE(gets_in(server.port()));
+  for (std::size_t i = 0; i < 2 * kFewPlaces; ++i) {
+    crowd.push_back(std::move(come(server.port(), 1, say).front()));
+    BOOST_REQUIRE(server.good().gets(8));
+  }
+  BOOST_TEST(server.server().state().evicted >= 2 * kFewPlaces);
+  server.check_good_client_always_got_in();
 }
 
 // A request whose answer is more than the system takes off the server's hands.
@@ -211,6 +255,66 @@ BOOST_AUTO_TEST_CASE(that_come_again_and_again_are_all_served) {
     for (const auto& client : crowd) BOOST_REQUIRE(client->receive().status == 200);
   }
   server.check_good_client();
+}
+
+BOOST_AUTO_TEST_CASE(whose_heads_never_end_starve_nobody) {
+  never_starve_the_good_client(kHalfHead);
+}
+
+BOOST_AUTO_TEST_CASE(whose_bodies_never_end_starve_nobody) {
+  never_starve_the_good_client(kHalfBody);
+}
+
+BOOST_AUTO_TEST_CASE(whose_chunks_never_end_starve_nobody) {
+  never_starve_the_good_client(kHalfChunk);
+}
+
+BOOST_AUTO_TEST_CASE(that_hold_most_places_give_way_before_a_slow_one_from_elsewhere) {
+  ReferenceServer server(few_places());
+  RawClient slow(server.port(), 0, "127.0.0.2");  // and has waited for longer than all of them
+  slow.send("GET /hello HTTP/1.1\r\nHost: a\r\n");
+  BOOST_TEST(fills_busily(server.server(), 1));
+  const Crowd busy =
+      come(server.port(), 4, post(kEcho, "application/json", R"({"text":"busy","waitMs":1500})"));
+  const Crowd crowd = come(server.port(), kFewPlaces - 5, kHalfHead);
+  BOOST_TEST(fills_busily(server.server(), kFewPlaces));
+  outwait(few_places());
+  Crowd more;
+  const auto makes_way = [&] {
+    more.push_back(std::move(come(server.port(), 1, kHalfHead).front()));
+    return server.server().state().evicted >= kFewPlaces / 2;
+  };
+  BOOST_REQUIRE(wait_until(makes_way, seconds(5)));
+  for (const auto& client : busy) BOOST_TEST(client->receive().status == 200);
+  BOOST_TEST(slow.exchange("\r\n").status == 200);
+}
+
+BOOST_AUTO_TEST_CASE(that_have_only_begun_to_speak_are_heard) {
+  HttpServerOptions options = few_places();
+  options.max_connections = 3;
+  options.crowded_time = seconds(30);
+  ReferenceServer server(options);
+  RawClient first(server.port());
+  first.send("GET /hello HTTP/1.1\r\nHost: a\r\n");
+  const Crowd others = come(server.port(), 2, kHalfBody);
+  BOOST_TEST(fills_busily(server.server(), 3));
+  BOOST_TEST(RawClient(server.port()).exchange(get("/hello")).status == 503);
+  BOOST_TEST(first.exchange("\r\n").status == 200);
+}
+
+// The silent one has only just come: what it wants may be on its way.
+BOOST_AUTO_TEST_CASE(that_speak_slowly_give_way_before_one_that_has_just_come) {
+  HttpServerOptions options = few_places();
+  options.max_connections = 3;
+  options.crowded_time = seconds(1);
+  ReferenceServer server(options);
+  const Crowd crowd = come(server.port(), 2, kHalfHead);
+  BOOST_TEST(fills_busily(server.server(), 2));
+  outwait(options);
+  RawClient silent(server.port());
+  BOOST_TEST(fills(server.server(), 3));
+  BOOST_TEST(RawClient(server.port()).exchange(get("/hello")).status == 200);
+  BOOST_TEST(silent.exchange(get("/hello")).status == 200);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -24,13 +24,17 @@ std::string RawAnswer::header(std::string_view name) const {
   return "";
 }
 
-RawClient::RawClient(std::uint16_t port, int receive_buffer)
+RawClient::RawClient(std::uint16_t port, int receive_buffer, const char* from)
     : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   if (receive_buffer > 0) {  // before connecting, or the window is announced larger
     setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
   }
   sockaddr_in address{};
   address.sin_family = AF_INET;
+  inet_pton(AF_INET, from, &address.sin_addr);
+  const int port_later = 1;  // by connect, which has more of them to choose from
+  setsockopt(fd_, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &port_later, sizeof port_later);
+  bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address);
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   if (connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {

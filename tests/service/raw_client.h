@@ -23,8 +23,9 @@ struct RawAnswer {
 /// anything.
 class RawClient {
  public:
-  /// `receive_buffer`: of the socket, in bytes; 0 leaves it to the system.
-  explicit RawClient(std::uint16_t port, int receive_buffer = 0);
+  /// `receive_buffer`: of the socket, in bytes; 0 leaves it to the system. `from`: the loopback
+  /// address it comes from.
+  explicit RawClient(std::uint16_t port, int receive_buffer = 0, const char* from = "127.0.0.1");
   ~RawClient();
   RawClient(const RawClient&) = delete;
   RawClient& operator=(const RawClient&) = delete;
