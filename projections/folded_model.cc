@@ -4,7 +4,7 @@ namespace writ {
 namespace {
 
 // Three probes a stream, however long it is. Of the events of a stream a fold wants to know the
-// first, for when it began, and the last.
+// first, for when it began, and the last; of the first not what it said.
 constexpr char kEndsOfStreams[] = R"sql(
 WITH RECURSIVE next (stream) AS (
   (SELECT stream FROM events WHERE stream > $1 AND stream < $2 ORDER BY stream LIMIT 1)
@@ -14,22 +14,24 @@ WITH RECURSIVE next (stream) AS (
   FROM next WHERE next.stream IS NOT NULL
 ), streams AS MATERIALIZED (
   SELECT stream FROM next WHERE stream IS NOT NULL LIMIT $3::bigint
-), batch AS MATERIALIZED (
+), last AS MATERIALIZED (
   SELECT e.* FROM streams CROSS JOIN LATERAL (
     SELECT position, stream, version, type, recorded_at, payload
-    FROM events WHERE events.stream = streams.stream AND version = 1 AND position <= $4::bigint
-    UNION ALL
-    SELECT * FROM (
-      SELECT position, stream, version, type, recorded_at, payload
-      FROM events WHERE events.stream = streams.stream AND position <= $4::bigint
-      ORDER BY position DESC LIMIT 1) last
-    WHERE version > 1) e
+    FROM events WHERE events.stream = streams.stream AND position <= $4::bigint
+    ORDER BY position DESC LIMIT 1) e
+), batch AS MATERIALIZED (
+  SELECT * FROM last
+  UNION ALL
+  SELECT e.position, e.stream, e.version, e.type, e.recorded_at, NULL
+  FROM last CROSS JOIN LATERAL (
+    SELECT position, stream, version, type, recorded_at
+    FROM events WHERE events.stream = last.stream AND version = 1 LIMIT 1) e
+  WHERE last.version > 1
 ), fold AS ()sql";
 
 constexpr char kTold[] = R"sql()
 SELECT (SELECT max(stream) FROM streams), (SELECT count(*) FROM streams),
-       (SELECT coalesce(sum(versions), 0)
-        FROM (SELECT max(version) AS versions FROM batch GROUP BY stream) of_each))sql";
+       (SELECT coalesce(sum(version), 0) FROM last))sql";
 
 }  // namespace
 
