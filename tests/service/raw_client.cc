@@ -29,15 +29,17 @@ RawClient::RawClient(std::uint16_t port, int receive_buffer, const char* from)
   if (receive_buffer > 0) {  // before connecting, or the window is announced larger
     setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
   }
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  inet_pton(AF_INET, from, &address.sin_addr);
+  sockaddr_in here{};
+  here.sin_family = AF_INET;
+  inet_pton(AF_INET, from, &here.sin_addr);
   const int port_later = 1;  // by connect, which has more of them to choose from
   setsockopt(fd_, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &port_later, sizeof port_later);
-  bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address);
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+  sockaddr_in there{};
+  there.sin_family = AF_INET;
+  there.sin_port = htons(port);
+  there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (bind(fd_, reinterpret_cast<sockaddr*>(&here), sizeof here) != 0 ||
+      connect(fd_, reinterpret_cast<sockaddr*>(&there), sizeof there) != 0) {
     close(fd_);
     throw std::runtime_error("cannot connect to port " + std::to_string(port));
   }
