@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -45,7 +44,7 @@ void reset_signals() {
   if (dup2(null_input, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
       dup2(output, STDERR_FILENO) < 0)
     fail_in_child("redirect input and output");
-  close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+  close_range(3, ~0U, 0);  // now and not at execve: a lock among them must not outlive our owner
   if (command.user) {
     if (setgroups(1, &command.user->gid) != 0 || setgid(command.user->gid) != 0 ||
         setuid(command.user->uid) != 0)

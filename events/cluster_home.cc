@@ -7,11 +7,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "events/errors.h"
@@ -25,24 +29,39 @@ namespace fs = std::filesystem;
 
 constexpr char kNoteName[] = "POSTGRES";
 constexpr char kNoteCluster[] = "cluster: ";
+constexpr char kNoteConnection[] = "connect: ";
 constexpr char kRootHomes[] = "/var/lib/writ";
+constexpr std::size_t kHomeName = 16;  // hexadecimal digits
 constexpr char kSocketPrefix[] = "writ-";
 constexpr std::size_t kSocketPathLimit = 107;
 constexpr char kSocketName[] = ".s.PGSQL.5432";
 constexpr char kSocketLockName[] = ".s.PGSQL.5432.lock";
 constexpr std::chrono::seconds kStopTimeout{30};
+constexpr std::chrono::seconds kRemoveTimeout{60};
+constexpr std::chrono::hours kAbandoned{1};  // a first start takes seconds
+
+// For a lock. A process that was killed may have left a child between fork and exec, which holds it
+// too for a moment; one that lives keeps it, unless it is about to end.
+constexpr std::chrono::milliseconds kDeadHolderPatience{2'000};
+constexpr std::chrono::milliseconds kLiveHolderPatience{200};
+constexpr std::chrono::milliseconds kLockPoll{10};
 
 StartError failure(const std::string& doing, const fs::path& path, int error) {
   return StartError("cannot " + doing + " " + path.string() + ": " + std::strerror(error));
 }
 
-/// The directory that the note names, "" when there is no note.
-fs::path noted_home(const fs::path& data_directory) {
+/// What follows `start` in the note, "" when nothing does.
+std::string noted(const fs::path& data_directory, const std::string& start) {
   std::ifstream note(data_directory / kNoteName);
   for (std::string line; std::getline(note, line);)
-    if (line.starts_with(kNoteCluster))
-      return data_directory / line.substr(std::strlen(kNoteCluster));
+    if (line.starts_with(start)) return line.substr(start.size());
   return {};
+}
+
+/// The directory that the note names, "" when there is no note.
+fs::path noted_home(const fs::path& data_directory) {
+  const std::string home = noted(data_directory, kNoteCluster);
+  return home.empty() ? fs::path() : data_directory / home;
 }
 
 void make_private_directory(const fs::path& directory, const std::optional<ProcessUser>& owner) {
@@ -87,7 +106,7 @@ void make_root_homes() {
 }
 
 fs::path home_for_root(const fs::path& data_directory) {
-  const std::string hash = hex(sha256(data_directory.string())).substr(0, 16);
+  const std::string hash = hex(sha256(data_directory.string())).substr(0, kHomeName);
   return fs::path(kRootHomes) / hash;
 }
 
@@ -105,15 +124,47 @@ void set_aside(const ClusterHome& home, const Progress& progress) {
   progress("kept the database of an earlier data directory of this path in " + aside.string());
 }
 
+/// Whether a home is what a first start that was killed left there, and a data directory that is
+/// gone: as root nothing else leads to it any more.
+bool is_abandoned(const fs::path& home, const ProcessUser& user) {
+  const std::string name = home.filename();
+  struct stat status = {};
+  if (name.size() != kHomeName || !std::all_of(name.begin(), name.end(), isxdigit) ||
+      lstat(home.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != user.uid)
+    return false;
+  const auto changed = std::chrono::system_clock::from_time_t(status.st_mtime);
+  if (std::chrono::system_clock::now() - changed < kAbandoned) return false;
+  return std::all_of(fs::directory_iterator(home), fs::directory_iterator(),
+                     [](const fs::directory_entry& entry) {
+                       return entry.path().filename().string().starts_with(kClusterDraftPrefix);
+                     });
+}
+
+void remove_abandoned_homes(const ProcessUser& user) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(kRootHomes, error)) {
+    ClusterHome home{{}, entry.path(), user};
+    try {
+      if (!is_abandoned(home.directory, user)) continue;
+      remove_cluster_drafts(home);
+      rmdir(home.directory.c_str());
+    } catch (const std::exception&) {
+      // Somebody else is at it; if not, the next start is another try.
+    }
+  }
+}
+
 /// The data directory was used before, at another path or as another user.
-void check_noted_home(const fs::path& data_directory, const fs::path& noted, const fs::path& home) {
+void check_noted_home(const fs::path& data_directory, const fs::path& before,
+                      const fs::path& home) {
   const std::string escape =
       "; to start with an empty log instead, remove " + (data_directory / kNoteName).string();
-  if (noted != home)
-    throw StartError("the database of " + data_directory.string() + " is in " + noted.string() +
+  if (before != home)
+    throw StartError("the database of " + data_directory.string() + " is in " + before.string() +
                      ": run as the user and at the path it was made by, or move it to " +
                      home.string() + escape);
-  if (!fs::exists(home))
+  // Without a connection in the note there never was one.
+  if (!fs::exists(home) && !noted(data_directory, kNoteConnection).empty())
     throw StartError("the database of " + data_directory.string() + " was in " + home.string() +
                      ", which is gone" + escape);
 }
@@ -130,6 +181,21 @@ std::vector<fs::path> socket_parents(const ClusterHome& home) {
   }
   parents.emplace_back("/tmp");
   return parents;
+}
+
+/// The process that a lock file names.
+std::string read_holder(int lock_file) {
+  char holder[32] = {};
+  const ssize_t length = pread(lock_file, holder, sizeof holder - 1, 0);
+  return {holder, length > 0 ? std::strcspn(holder, "\n") : 0};
+}
+
+/// Whether there is such a process, and not only what is left of it until it is reaped.
+bool is_live(const std::string& pid) {
+  const int number = std::atoi(pid.c_str());
+  if (number <= 0 || (kill(number, 0) != 0 && errno == ESRCH)) return false;
+  std::ifstream cmdline("/proc/" + pid + "/cmdline");
+  return cmdline.peek() != std::ifstream::traits_type::eof();
 }
 
 /// Whether a path may stand in a connection string, a shell word and a socket's address.
@@ -168,13 +234,17 @@ DataDirectoryLock::DataDirectoryLock(const fs::path& data_directory) {
   const fs::path path = data_directory / "lock";
   file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file_ < 0) throw failure("open", path, errno);
-  if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
+  const auto begun = std::chrono::steady_clock::now();
+  while (flock(file_, LOCK_EX | LOCK_NB) != 0) {
     const int error = errno;
-    char holder[32] = {};
-    const ssize_t length = error == EWOULDBLOCK ? pread(file_, holder, sizeof holder - 1, 0) : 0;
+    const std::string pid = error == EWOULDBLOCK ? read_holder(file_) : "";
+    const auto patience = is_live(pid) ? kLiveHolderPatience : kDeadHolderPatience;
+    if (error == EWOULDBLOCK && std::chrono::steady_clock::now() - begun < patience) {
+      std::this_thread::sleep_for(kLockPoll);
+      continue;
+    }
     close(file_);
     if (error != EWOULDBLOCK) throw failure("lock", path, error);
-    const std::string pid(holder, length > 0 ? std::strcspn(holder, "\n") : 0);
     throw DirectoryInUse("the data directory " + data_directory.string() +
                          " is in use by another writ" + (pid.empty() ? "" : ", process " + pid));
   }
@@ -198,12 +268,33 @@ ClusterHome locate_cluster_home(const fs::path& data_directory, const Progress& 
     home.user = server_user_for_root();
     home.directory = home_for_root(data_directory);
     make_root_homes();
+    remove_abandoned_homes(*home.user);
     if (noted.empty() && fs::exists(home.cluster())) set_aside(home, progress);
   }
   if (!noted.empty()) check_noted_home(data_directory, noted, home.directory);
   make_private_directory(home.directory, home.user);
   if (noted.empty()) write_cluster_note(home, "");
   return home;
+}
+
+void remove_cluster_drafts(const ClusterHome& home) {
+  std::vector<std::string> command{"/bin/rm", "-rf", "--"};
+  const std::size_t none = command.size();
+  for (const fs::directory_entry& entry : fs::directory_iterator(home.directory))
+    if (const std::string name = entry.path().filename(); name.starts_with(kClusterDraftPrefix))
+      command.push_back(name);
+  if (command.size() > none)
+    run_child({std::move(command), home.directory, home.user}, kRemoveTimeout);
+}
+
+void remove_unused_home(const ClusterHome& home) noexcept {
+  try {
+    if (home.has_cluster()) return;
+    remove_cluster_drafts(home);
+    if (rmdir(home.directory.c_str()) == 0) unlink((home.data_directory / kNoteName).c_str());
+  } catch (const std::exception&) {
+    // The next start takes it over.
+  }
 }
 
 void write_cluster_note(const ClusterHome& home, const std::string& connection) {
@@ -215,7 +306,7 @@ void write_cluster_note(const ClusterHome& home, const std::string& connection) 
   note << "Writ keeps the database of this directory in a PostgreSQL of its own.\n"
        << "Do not move or copy this directory while it runs; take backups with pg_dump.\n\n"
        << kNoteCluster << (inside ? home.directory.filename() : home.directory).string() << "\n";
-  if (!connection.empty()) note << "connect: psql '" << connection << "'\n";
+  if (!connection.empty()) note << kNoteConnection << "psql '" << connection << "'\n";
   note.close();
   if (!note || rename(draft.c_str(), path.c_str()) != 0) throw failure("write", path, errno);
 }
@@ -233,6 +324,19 @@ fs::path make_socket_directory(const ClusterHome& home) {
     return directory;
   }
   throw failure("make a directory for PostgreSQL's socket in", "/tmp", error);
+}
+
+void empty_socket_directory(const ClusterHome& home, const fs::path& directory) {
+  // What cleans up in /tmp may have taken all of it.
+  if (mkdir(directory.c_str(), 0700) == 0)
+    make_private_directory(directory, home.user);
+  else if (errno != EEXIST)
+    throw failure("make", directory, errno);
+  if (!is_own_socket_directory(home, directory))
+    throw StartError("the directory of PostgreSQL's socket, " + directory.string() +
+                     ", is somebody else's");
+  unlink((directory / kSocketName).c_str());
+  unlink((directory / kSocketLockName).c_str());
 }
 
 bool is_own_socket_directory(const ClusterHome& home, const fs::path& directory) {

@@ -21,7 +21,9 @@ std::filesystem::path prepare_data_directory(const std::filesystem::path& data_d
 /// process.
 class DataDirectoryLock {
  public:
-  /// Takes the lock. Throws StartError that names the process that holds it.
+  /// Takes the lock. Throws DirectoryInUse that names the process that holds it: soon when that one
+  /// lives, else after two seconds, since what was forked by a process that was killed can hold it
+  /// for a moment longer.
   explicit DataDirectoryLock(const std::filesystem::path& data_directory);
   ~DataDirectoryLock();
   DataDirectoryLock(const DataDirectoryLock&) = delete;
@@ -49,11 +51,21 @@ struct ClusterHome {
 };
 
 /// Finds or makes the home of a locked data directory's cluster. A cluster left by a deleted data
-/// directory of the same path is stopped and set aside, never taken over and never deleted. Throws
+/// directory of the same path is stopped and set aside, never taken over and never deleted. As
+/// root, homes of others that have never had a cluster, an hour old, are removed by the way. Throws
 /// StartError when the data directory was moved or copied away from its cluster, or belongs to
 /// another user: starting empty would hide its log.
 ClusterHome locate_cluster_home(const std::filesystem::path& data_directory,
                                 const Progress& progress);
+
+/// What the names of unfinished clusters in a home begin with.
+inline constexpr char kClusterDraftPrefix[] = "cluster.new.";
+
+/// Removes the unfinished clusters in a home. Nobody may be making one.
+void remove_cluster_drafts(const ClusterHome& home);
+
+/// Removes a home without a cluster, and the note of it, after a first start that failed.
+void remove_unused_home(const ClusterHome& home) noexcept;
 
 /// Writes the note `POSTGRES` into the data directory: where the cluster is and how to reach it.
 /// The home is found by it again. `connection` may be empty.
@@ -63,6 +75,10 @@ void write_cluster_note(const ClusterHome& home, const std::string& connection);
 /// path short enough for a socket (107 bytes). In /run for root, else in XDG_RUNTIME_DIR, else in
 /// /tmp. Throws StartError.
 std::filesystem::path make_socket_directory(const ClusterHome& home);
+
+/// Makes ready for another server what `make_socket_directory` made for one that is gone. Throws
+/// StartError, also when it has become somebody else's.
+void empty_socket_directory(const ClusterHome& home, const std::filesystem::path& directory);
 
 /// Whether a socket directory is one that `make_socket_directory` made for this home's user, and
 /// nobody else's.

@@ -6,7 +6,6 @@
 namespace writ {
 namespace {
 
-constexpr std::chrono::milliseconds kListen{250};    // how soon stop is noticed
 constexpr std::chrono::seconds kAskAnyway{5};        // without a notification
 constexpr std::chrono::milliseconds kTryAgain{500};  // after the connection failed
 constexpr std::chrono::milliseconds kBreath{10};     // between questions while news come fast
@@ -35,6 +34,7 @@ Position LogFollower::wait_beyond(Position position, Clock::time_point deadline)
 void LogFollower::stop() {
   const std::scoped_lock lock(mutex_);
   stopping_ = true;
+  if (connection_ != nullptr) connection_->cut();
   moved_.notify_all();
 }
 
@@ -50,17 +50,35 @@ void LogFollower::publish(Position head) {
   moved_.notify_all();
 }
 
+/// Lets `stop` cut a connection while this object lives.
+class LogFollower::Listening {
+ public:
+  Listening(LogFollower& follower, Connection& connection) : follower_(follower) {
+    const std::scoped_lock lock(follower_.mutex_);
+    follower_.connection_ = &connection;
+    if (follower_.stopping_) connection.cut();
+  }
+  ~Listening() {
+    const std::scoped_lock lock(follower_.mutex_);
+    follower_.connection_ = nullptr;
+  }
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+
+ private:
+  LogFollower& follower_;
+};
+
 void LogFollower::work() {
   while (!stopped()) {
     try {
       Connection connection(conninfo_);
+      const Listening listening(*this, connection);
       connection.listen("writ_log");
       while (!stopped()) {
         publish(read_head(connection).position);
         const auto asked = Clock::now();
-        while (!stopped() && Clock::now() < asked + kAskAnyway &&
-               !connection.wait_for_notification(kListen)) {
-        }
+        connection.wait_for_notification(kAskAnyway);
         std::unique_lock lock(mutex_);
         moved_.wait_until(lock, asked + kBreath, [&] { return stopping_; });
       }

@@ -12,6 +12,8 @@
 
 namespace writ {
 
+class Connection;
+
 /// Knows how far the log has come, for everybody in the process who waits for news. Listens for the
 /// notification that each append sends, which is a hint only, and asks the database itself every
 /// few seconds; while the database is away it tries again. One connection, one thread.
@@ -37,6 +39,8 @@ class LogFollower {
   bool stopped() const;
 
  private:
+  class Listening;
+
   void work();
   void publish(Position head);
 
@@ -45,6 +49,7 @@ class LogFollower {
   mutable std::condition_variable moved_;
   Position head_;
   bool stopping_ = false;
+  Connection* connection_ = nullptr;  // while the thread has one
   std::thread thread_;
 };
 

@@ -1,14 +1,20 @@
 #include "events/postmaster.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <fstream>
+#include <cstring>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "events/errors.h"
 
 namespace writ {
 namespace {
@@ -20,6 +26,26 @@ constexpr std::size_t kPidLine = 0;
 constexpr std::size_t kSocketDirectoryLine = 4;
 constexpr std::size_t kStatusLine = 7;
 
+/// The first KiBs of a file; nothing when there is none. Any other failure is one: a server must
+/// not be taken for dead because we have no file descriptor left.
+std::optional<std::string> read_start(const fs::path& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  int error = errno;
+  std::string text(4096, '\0');
+  ssize_t length = -1;
+  if (file >= 0) {
+    length = read(file, text.data(), text.size());
+    error = errno;
+    close(file);
+  }
+  if (length >= 0) {
+    text.resize(static_cast<std::size_t>(length));
+    return text;
+  }
+  if (error == ENOENT || error == ENOTDIR || error == ESRCH) return std::nullopt;
+  throw StartError("cannot read " + path.string() + ": " + std::strerror(error));
+}
+
 /// Whether `pid` is the server of `cluster`: a program named postgres of the cluster's owner, whose
 /// working directory (where that may be read; a container's root may not) is the cluster.
 bool is_server_of(pid_t pid, const fs::path& cluster) {
@@ -28,9 +54,8 @@ bool is_server_of(pid_t pid, const fs::path& cluster) {
   struct stat of_cluster = {};
   if (stat(process.c_str(), &of_process) != 0 || stat(cluster.c_str(), &of_cluster) != 0)
     return false;
-  std::ifstream cmdline(process / "cmdline");
-  std::string program;
-  std::getline(cmdline, program, '\0');
+  const std::string cmdline = read_start(process / "cmdline").value_or("");
+  const std::string program = cmdline.c_str();  // its first word
   if (of_process.st_uid != of_cluster.st_uid || fs::path(program).filename() != "postgres")
     return false;
   std::error_code error;
@@ -41,7 +66,7 @@ bool is_server_of(pid_t pid, const fs::path& cluster) {
 }  // namespace
 
 std::optional<Postmaster> recorded_postmaster(const fs::path& cluster) {
-  std::ifstream file(cluster / "postmaster.pid");
+  std::istringstream file(read_start(cluster / "postmaster.pid").value_or(""));
   std::vector<std::string> lines;
   for (std::string line; lines.size() <= kStatusLine && std::getline(file, line);)
     lines.push_back(line);
@@ -62,6 +87,11 @@ std::optional<Postmaster> running_postmaster(const fs::path& cluster) {
   std::optional<Postmaster> postmaster = recorded_postmaster(cluster);
   if (postmaster && !is_server_of(postmaster->pid, cluster)) postmaster.reset();
   return postmaster;
+}
+
+void interrupt_postmaster(const fs::path& cluster) {
+  if (const std::optional<Postmaster> postmaster = running_postmaster(cluster))
+    kill(postmaster->pid, SIGINT);
 }
 
 bool shut_down_postmaster(const fs::path& cluster, std::chrono::milliseconds timeout) {

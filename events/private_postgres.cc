@@ -3,10 +3,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <fstream>
 #include <optional>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -22,10 +26,17 @@ namespace fs = std::filesystem;
 constexpr char kSuperuser[] = "writ_admin";
 constexpr char kDatabase[] = "writ";
 constexpr char kStartLog[] = "start.log";
-constexpr char kDraftPrefix[] = "cluster.new.";
 constexpr std::chrono::seconds kStopTimeout{30};
 constexpr std::chrono::seconds kOrphansTimeout{15};
 constexpr std::chrono::milliseconds kPoll{20};
+constexpr std::chrono::milliseconds kOrphansPoll{200};
+
+// Between one start of a server that does not stay and the next.
+constexpr std::chrono::milliseconds kShortestPause{250};
+constexpr std::chrono::milliseconds kLongestPause{8'000};
+constexpr std::chrono::seconds kStays{30};
+// After the first start, when the migrations are done.
+constexpr std::chrono::milliseconds kWriteOutAfter{1'000};
 
 // Small and durable. Logs go to cluster/log, one file a weekday, each overwritten a week later;
 // statements and the values in them stay out of it. All of it is on the command line, so that an
@@ -114,26 +125,46 @@ PrivatePostgres::PrivatePostgres(PrivatePostgresOptions options)
       data_directory_(prepare_data_directory(options_.data_directory)),
       lock_(data_directory_),
       home_(locate_cluster_home(data_directory_,
-                                [this](std::string_view line) { report(std::string(line)); })),
-      binaries_(
-          choose_postgres(installed_postgres(options_.search_path.empty() ? postgres_search_path()
-                                                                          : options_.search_path),
-                          cluster_major(home_))) {
+                                [this](std::string_view line) { report(std::string(line)); })) {
   try {
+    binaries_ =
+        choose_postgres(installed_postgres(options_.search_path.empty() ? postgres_search_path()
+                                                                        : options_.search_path),
+                        cluster_major(home_));
     if (!home_.has_cluster()) make_cluster();
     start_or_attach();
     make_database();
     write_cluster_note(home_, admin_connection());
+    // What is asked by now belongs to the thread that made us.
+    options_.cancelled = [this] { return stopping_.raised(); };
+    keeper_ = std::thread([this] { keep(); });
   } catch (...) {
     stop();
+    remove_unused_home(home_);
     throw;
   }
 }
 
 PrivatePostgres::~PrivatePostgres() { stop(); }
 
+void PrivatePostgres::begin_stop() noexcept {
+  stopping_.raise();
+  {
+    const std::scoped_lock lock(mutex_);
+    if (writing_out_ != nullptr) writing_out_->cut();
+  }
+  try {
+    interrupt_postmaster(home_.cluster());
+  } catch (const std::exception&) {
+    // `stop` meets it again and says so.
+  }
+}
+
 void PrivatePostgres::stop() noexcept {
   if (std::exchange(stopped_, true)) return;
+  begin_stop();
+  // Before we look for the server: it may be starting one.
+  if (keeper_.joinable()) keeper_.join();
   try {
     if (shut_down_postmaster(home_.cluster(), kStopTimeout))
       remove_socket_directory(home_, socket_directory_);
@@ -170,12 +201,8 @@ void PrivatePostgres::make_cluster() {
          " (first start, about 5 s) ...");
   // All paths are relative to the home: pg_ctl hands them to a shell, which must not find a quote
   // in them.
-  for (const fs::directory_entry& entry : fs::directory_iterator(home_.directory)) {
-    const std::string name = entry.path().filename();
-    if (name.starts_with(kDraftPrefix))
-      run("/bin/rm", {"-rf", "--", name}, options_.startup_timeout);
-  }
-  const std::string draft = kDraftPrefix + std::to_string(getpid());
+  remove_cluster_drafts(home_);
+  const std::string draft = kClusterDraftPrefix + std::to_string(getpid());
   const ChildResult result = run(binaries_.directory / "initdb",
                                  {"-D", draft, "-E", "UTF8", "--locale=C", "--data-checksums", "-U",
                                   kSuperuser, "--auth-local=trust", "--auth-host=reject"},
@@ -199,15 +226,15 @@ void PrivatePostgres::start_or_attach() {
   while (std::chrono::steady_clock::now() < deadline) {
     const std::optional<Postmaster> postmaster = running_postmaster(home_.cluster());
     if (!postmaster) {
-      start();
-      return;
-    }
-    if (postmaster->ready) {
-      // Left by an owner that was killed. Unless somebody cleaned its socket away, it serves on.
-      socket_directory_ = postmaster->socket_directory;
-      if (is_own_socket_directory(home_, socket_directory_) &&
-          fs::exists(socket_directory_ / ".s.PGSQL.5432"))
+      if (start()) return;
+    } else if (postmaster->ready) {
+      // Left by an owner that was killed, or started by hand. Unless somebody cleaned its socket
+      // away, it serves on.
+      if (is_reachable(*postmaster)) {
+        socket_directory_ = postmaster->socket_directory;
+        watch_over(postmaster->pid);
         return;
+      }
       shut_down_postmaster(home_.cluster(), kStopTimeout);
     }
     // Starting up after a crash, or on its way down.
@@ -219,32 +246,77 @@ void PrivatePostgres::start_or_attach() {
                    " s");
 }
 
-void PrivatePostgres::start() {
+/// Whether a server is where it may be reached, and where everybody has been told that it is.
+bool PrivatePostgres::is_reachable(const Postmaster& postmaster) const {
+  return (socket_directory_.empty() || postmaster.socket_directory == socket_directory_) &&
+         is_own_socket_directory(home_, postmaster.socket_directory) &&
+         fs::exists(postmaster.socket_directory / ".s.PGSQL.5432");
+}
+
+/// False when some other server of this cluster was first, or this one is gone already.
+bool PrivatePostgres::start() {
   if (const std::optional<Postmaster> stale = recorded_postmaster(home_.cluster())) {
-    remove_socket_directory(home_, stale->socket_directory);
-    // PostgreSQL would refuse to start if some other process has that number by now.
-    unlink((home_.cluster() / "postmaster.pid").c_str());
+    if (stale->socket_directory != socket_directory_)
+      remove_socket_directory(home_, stale->socket_directory);
+    // PostgreSQL would refuse to start when some other process has that number by now. Else the
+    // file stays: by it, PostgreSQL finds sessions that are left.
+    if (kill(stale->pid, 0) == 0 || errno != ESRCH)
+      unlink((home_.cluster() / "postmaster.pid").c_str());
   }
-  socket_directory_ = make_socket_directory(home_);
+  prepare_socket_directory();
   std::string settings = "-c unix_socket_directories=" + socket_directory_.string();
   for (const char* setting : kServerSettings) settings += std::string(" -c ") + setting;
+  if (!start_once(settings)) return false;
+  const std::optional<Postmaster> started = running_postmaster(home_.cluster());
+  if (!started) return false;
+  watch_over(started->pid);
+  return true;
+}
+
+void PrivatePostgres::watch_over(pid_t server) {
+  try {
+    watch_ = std::make_unique<ProcessWatch>(server);
+  } catch (const std::system_error& e) {
+    throw StartError("the private PostgreSQL in " + home_.directory.string() +
+                     " cannot be watched over: " + e.what());
+  }
+}
+
+/// Until sessions of a server that was killed are gone. False when another server was first.
+bool PrivatePostgres::start_once(const std::string& settings) {
   const std::string seconds = std::to_string(options_.startup_timeout.count());
-  const auto orphans_deadline = std::chrono::steady_clock::now() + kOrphansTimeout;
+  const auto begun = std::chrono::steady_clock::now();
+  // To end pg_ctl before its server is on record would leave one that nobody knows of.
+  const auto cancelled = [this] {
+    return options_.cancelled && options_.cancelled() && running_postmaster(home_.cluster());
+  };
   for (;;) {
     run("/bin/rm", {"-f", "--", kStartLog}, options_.startup_timeout);
     const ChildResult result =
-        run(binaries_.directory / "pg_ctl",
-            {"start", "-s", "-w", "-t", seconds, "-D", "cluster", "-l", kStartLog, "-o", settings},
-            options_.startup_timeout + std::chrono::seconds(10));
-    if (result.succeeded()) return;
+        run_child({{binaries_.directory / "pg_ctl", "start", "-s", "-w", "-t", seconds, "-D",
+                    "cluster", "-l", kStartLog, "-o", settings},
+                   home_.directory,
+                   home_.user},
+                  options_.startup_timeout + std::chrono::seconds(10), cancelled);
+    if (result.succeeded()) return true;
+    if (options_.cancelled && options_.cancelled()) throw StartError("interrupted while starting");
+    const auto took = std::chrono::steady_clock::now() - begun;
+    if (took < options_.startup_timeout && running_postmaster(home_.cluster())) return false;
     const std::string why = why_not_started(result);
     // Sessions of a server that was killed notice it only when their statement ends.
     const bool orphans = why.find("shared memory block") != std::string::npos;
-    if (!orphans || std::chrono::steady_clock::now() > orphans_deadline)
+    if (!orphans || took > kOrphansTimeout)
       throw StartError("the private PostgreSQL in " + home_.directory.string() +
                        " does not start: " + why);
-    std::this_thread::sleep_for(kPoll * 10);
+    std::this_thread::sleep_for(kOrphansPoll);
   }
+}
+
+void PrivatePostgres::prepare_socket_directory() {
+  if (socket_directory_.empty())
+    socket_directory_ = make_socket_directory(home_);
+  else
+    empty_socket_directory(home_, socket_directory_);
 }
 
 std::string PrivatePostgres::why_not_started(const ChildResult& result) const {
@@ -263,10 +335,70 @@ void PrivatePostgres::make_database() {
     Connection connection(with_session_settings(this->connection(kSuperuser, "postgres")));
     const pqxx::result found =
         connection.exec("SELECT FROM pg_database WHERE datname = '" + std::string(kDatabase) + "'");
-    if (found.empty()) connection.exec("CREATE DATABASE " + std::string(kDatabase));
+    if (!found.empty()) return;
+    connection.exec("CREATE DATABASE " + std::string(kDatabase));
+    new_database_ = true;
   } catch (const std::exception& e) {
     throw StartError("cannot reach the private PostgreSQL in " + home_.directory.string() + ": " +
                      e.what());
+  }
+}
+
+/// Of a thread of its own: starts the server again whenever it ends before it is told to.
+void PrivatePostgres::keep() {
+  using Seen = ProcessWatch::Seen;
+  if (new_database_) {
+    if (watch_->wait(stopping_, kWriteOutAfter) == Seen::kNothing) write_out();
+  }
+  std::chrono::milliseconds pause{0};
+  for (auto begun = std::chrono::steady_clock::now(); watch_->wait(stopping_) == Seen::kEnd;
+       begun = std::chrono::steady_clock::now()) {
+    const bool stayed = std::chrono::steady_clock::now() - begun > kStays;
+    if (stayed) pause = std::chrono::milliseconds(0);
+    report("warning: the private PostgreSQL has ended by itself; starting it again");
+    if (stopping_.wait(pause) || !start_again()) return;
+    report("the private PostgreSQL runs again");
+    pause = std::clamp(2 * pause, kShortestPause, kLongestPause);
+  }
+}
+
+/// False when told to stop before the server runs.
+bool PrivatePostgres::start_again() {
+  std::string told;
+  for (std::chrono::milliseconds pause = kShortestPause;;
+       pause = std::min(2 * pause, kLongestPause)) {
+    try {
+      start_or_attach();
+      return true;
+    } catch (const std::exception& e) {
+      // What cannot be had now, a file or a process, may be had later.
+      if (stopping_.raised()) return false;
+      if (std::exchange(told, e.what()) != e.what())
+        report(std::string("warning: ") + e.what() + "; trying again");
+    }
+    if (stopping_.wait(pause)) return false;
+  }
+}
+
+/// A new database is hundreds of files that wait for a checkpoint. Without one now, it would be the
+/// first stop that takes so long.
+void PrivatePostgres::write_out() noexcept {
+  try {
+    Connection connection(with_session_settings(admin_connection()));
+    {
+      const std::scoped_lock lock(mutex_);
+      if (stopping_.raised()) return;
+      writing_out_ = &connection;
+    }
+    try {
+      connection.exec("CHECKPOINT");
+    } catch (const std::exception&) {
+      // The one at the end does it all.
+    }
+    const std::scoped_lock lock(mutex_);
+    writing_out_ = nullptr;
+  } catch (const std::exception&) {
+    // Whoever needs a connection will say so.
   }
 }
 

@@ -24,6 +24,11 @@ class ServiceDatabase {
   /// Connection string for serving.
   const std::string& app_connection() const { return app_connection_; }
 
+  /// Nobody writes any more: the private PostgreSQL may begin to stop, which ends all connections.
+  void begin_stop() const noexcept {
+    if (private_) private_->begin_stop();
+  }
+
   /// False when one role migrates and serves: append-only then rests on the triggers alone.
   bool separate_roles() const { return admin_connection_ != app_connection_; }
 

@@ -235,6 +235,7 @@ void serve_from(const ServeOptions& options, const ServiceDatabase& database, Fr
                              WRIT_VERSION,
                              warnings,
                              [&] { return check ? check->status().first : std::string(); },
+                             [&] { return authenticator.trouble(); },
                              stopping};
   Router router(router_options(options, authenticator));
   register_settings_service(router, settings);
@@ -265,6 +266,7 @@ void serve_from(const ServeOptions& options, const ServiceDatabase& database, Fr
   follower.stop();
   sequencer.stop();
   checkpoints.stop();
+  database.begin_stop();
 }
 
 }  // namespace

@@ -9,10 +9,12 @@
 #include <fstream>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "events/connection.h"
 #include "events/errors.h"
 #include "events/postmaster.h"
+#include "tests/support/wait.h"
 
 namespace writ {
 namespace {
@@ -181,10 +183,67 @@ BOOST_AUTO_TEST_CASE(belongs_to_one_process_at_a_time) {
   Place place;
   Owner owner(place.data);
   place.homes.push_back(place.home());
+  const auto begun = steady_clock::now();
   BOOST_TEST(place.refusal() == "the data directory " + place.data.string() +
                                     " is in use by another writ, process " +
                                     std::to_string(owner.pid()));
+  BOOST_TEST((steady_clock::now() - begun < seconds(1)));
   BOOST_TEST(running_postmaster(place.cluster()).has_value());
+}
+
+/// A process that has what this one has open, as one between fork and exec does, until the pipe is
+/// closed.
+class Heir {
+ public:
+  Heir() {
+    BOOST_REQUIRE(pipe(pipe_) == 0);
+    pid_ = fork();
+    if (pid_ != 0) return;
+    close(pipe_[1]);
+    char byte = 0;
+    _exit(read(pipe_[0], &byte, 1) == 0 ? 0 : 1);
+  }
+  ~Heir() { end(); }
+  Heir(const Heir&) = delete;
+  Heir& operator=(const Heir&) = delete;
+  void end() {
+    if (pid_ <= 0) return;
+    for (const int end : pipe_) close(end);
+    waitpid(std::exchange(pid_, 0), nullptr, 0);
+  }
+
+ private:
+  int pipe_[2] = {};
+  pid_t pid_ = 0;
+};
+
+BOOST_AUTO_TEST_CASE(waits_a_moment_for_what_a_killed_owner_has_forked) {
+  Place place;
+  prepare_data_directory(place.data);
+  auto lock = std::make_unique<DataDirectoryLock>(place.data);
+  Heir heir;
+  lock.reset();
+  const auto take = [&] { const DataDirectoryLock taken(place.data); };
+  // Its owner, whom the lock names, lives.
+  BOOST_CHECK_THROW(take(), DirectoryInUse);
+
+  const pid_t dead = fork();
+  if (dead == 0) _exit(0);
+  waitpid(dead, nullptr, 0);
+  std::ofstream(place.data / "lock") << dead << "\n";
+  auto begun = steady_clock::now();
+  BOOST_CHECK_THROW(take(), DirectoryInUse);
+  BOOST_TEST((steady_clock::now() - begun > seconds(1)));
+  BOOST_TEST((steady_clock::now() - begun < seconds(4)));
+
+  begun = steady_clock::now();
+  std::thread soon([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    heir.end();
+  });
+  BOOST_CHECK_NO_THROW(take());
+  soon.join();
+  BOOST_TEST((steady_clock::now() - begun > std::chrono::milliseconds(250)));
 }
 
 BOOST_AUTO_TEST_CASE(outlives_a_killed_owner_and_is_attached_to_by_the_next) {
@@ -203,22 +262,93 @@ BOOST_AUTO_TEST_CASE(outlives_a_killed_owner_and_is_attached_to_by_the_next) {
 BOOST_AUTO_TEST_CASE(recovers_when_the_server_itself_was_killed) {
   Place place;
   auto postgres = place.start();
-  const fs::path sockets = socket_directory(*postgres);
+  fs::path sockets = socket_directory(*postgres);
   query(postgres->admin_connection(),
         "CREATE TABLE public.kept (n int); INSERT INTO public.kept VALUES (7)");
   // A session in the middle of a statement notices late that the server is gone, and holds its
   // memory.
-  const Connection busy(with_session_settings(postgres->admin_connection()));
+  postgres.reset();
+  Owner owner(place.data);
+  sockets = running_postmaster(place.cluster())->socket_directory;
+  const Connection busy(
+      with_session_settings("host=" + sockets.string() + " port=5432 user=writ_admin dbname=writ"));
   const pid_t server = running_postmaster(place.cluster())->pid;
+  owner.kill_hard();
   kill(server, SIGKILL);
   BOOST_TEST(gone(server));
-  postgres.reset();
   BOOST_TEST(fs::exists(place.cluster() / "postmaster.pid"));
 
   postgres = place.start();
   BOOST_TEST(running_postmaster(place.cluster())->pid != server);
   BOOST_TEST(query(postgres->admin_connection(), "SELECT n FROM public.kept") == "7");
   BOOST_TEST(!fs::exists(sockets));
+}
+
+BOOST_AUTO_TEST_CASE(is_started_again_where_it_was_when_it_ends_by_itself) {
+  Place place;
+  auto postgres = place.start();
+  const std::string admin = postgres->admin_connection();
+  pid_t server = running_postmaster(place.cluster())->pid;
+  const struct {
+    const char* how;
+    int signal;
+    bool socket_gone;
+  } rows[] = {{"killed", SIGKILL, false},
+              {"stopped by somebody", SIGINT, false},
+              {"killed, and its socket cleaned away", SIGKILL, true}};
+  for (const auto& row : rows) {
+    BOOST_TEST_CONTEXT(row.how) {
+      if (row.socket_gone) fs::remove_all(socket_directory(*postgres));
+      kill(server, row.signal);
+      BOOST_TEST(gone(server));
+      std::optional<Postmaster> next;
+      BOOST_REQUIRE(wait_until([&] {
+        next = running_postmaster(place.cluster());
+        return next && next->pid != server && next->ready;
+      }));
+      server = next->pid;
+      BOOST_TEST(query(admin, "SELECT 1") == "1");
+    }
+  }
+  postgres->stop();
+  BOOST_TEST(gone(server));
+  BOOST_TEST(place.lines.at(1) ==
+             "warning: the private PostgreSQL has ended by itself; starting it again");
+}
+
+// A cluster whose server does not stay must not cost all of the machine.
+BOOST_AUTO_TEST_CASE(that_cannot_run_is_tried_again_with_pauses_and_told_of_once) {
+  Place place;
+  auto postgres = place.start();
+  const fs::path control = place.cluster() / "global" / "pg_control";
+  fs::rename(control, place.base / "pg_control");
+  const pid_t server = running_postmaster(place.cluster())->pid;
+  const auto tries = [&] { return fs::last_write_time(place.home() / "start.log"); };
+  kill(server, SIGKILL);
+  BOOST_TEST(gone(server));
+  auto last = tries();
+  std::vector<steady_clock::time_point> seen;
+  BOOST_TEST(wait_until([&] {
+    std::error_code error;  // it is removed before each try
+    const auto time = fs::last_write_time(place.home() / "start.log", error);
+    if (!error && time != last && time != fs::file_time_type::min()) {
+      if (time - last > std::chrono::milliseconds(200)) seen.push_back(steady_clock::now());
+      last = time;
+    }
+    return seen.size() == 5;
+  }));
+  BOOST_TEST((seen.at(4) - seen.at(3) > std::chrono::milliseconds(1500)));
+  const fs::path back = place.base / "pg_control";
+  struct stat owner = {};
+  BOOST_REQUIRE(stat(place.cluster().c_str(), &owner) == 0);
+  fs::copy_file(back, control);
+  BOOST_REQUIRE(chown(control.c_str(), owner.st_uid, owner.st_gid) == 0);
+  BOOST_TEST(wait_until([&] {
+    const auto next = running_postmaster(place.cluster());
+    return next && next->ready;
+  }));
+  postgres->stop();
+  BOOST_TEST(place.lines.size() <= 5u);  // made, ended, why not, runs
 }
 
 BOOST_AUTO_TEST_CASE(is_not_fooled_by_another_process_with_the_number_of_a_dead_server) {
@@ -250,10 +380,16 @@ BOOST_AUTO_TEST_CASE(repairs_a_first_start_that_was_cut_short) {
   const auto begun = steady_clock::now();
   options.cancelled = [&] { return steady_clock::now() - begun > std::chrono::milliseconds(400); };
   BOOST_TEST(place.refusal(std::move(options)) == "interrupted while starting");
-  place.homes.push_back(place.home());
-  BOOST_TEST(!fs::exists(place.cluster()));
+  // Neither a home nor a note of one is left.
+  BOOST_TEST(place.home() == "");
+  BOOST_TEST(!fs::exists(place.data / "postgres"));
+
+  // But after kill -9 they are.
+  place.start().reset();
+  const fs::path made = place.cluster();
   struct stat owner = {};
   BOOST_REQUIRE(stat(place.home().c_str(), &owner) == 0);
+  fs::remove_all(made);
   for (const char* left : {"cluster.new.1", "cluster.new.1/base"}) {
     fs::create_directory(place.home() / left);
     BOOST_REQUIRE(chown((place.home() / left).c_str(), owner.st_uid, owner.st_gid) == 0);
@@ -263,6 +399,41 @@ BOOST_AUTO_TEST_CASE(repairs_a_first_start_that_was_cut_short) {
   BOOST_TEST(query(postgres->admin_connection(), "SELECT 1") == "1");
   for (const fs::directory_entry& entry : fs::directory_iterator(place.home()))
     BOOST_TEST(!entry.path().filename().string().starts_with("cluster.new"));
+}
+
+BOOST_AUTO_TEST_CASE(removes_homes_that_killed_first_starts_of_others_left_long_ago) {
+  if (!root()) {
+    BOOST_TEST_MESSAGE("skipped: only root's clusters live outside of the data directory");
+    return;
+  }
+  Place place;
+  place.start().reset();
+  struct stat owner = {};
+  BOOST_REQUIRE(stat(place.home().c_str(), &owner) == 0);
+  const struct {
+    const char* name;
+    const char* inside;
+    bool old;
+    bool stays;
+  } rows[] = {{"00000000deadbee0", "", true, false},
+              {"00000000deadbee1", "cluster.new.7", true, false},
+              {"00000000deadbee2", "", false, true},
+              {"00000000deadbee3", "cluster", true, true},
+              {"00000000deadbee4.old-20200101T000000Z", "", true, true}};
+  const fs::path homes = place.home().parent_path();
+  for (const auto& row : rows) {
+    for (const fs::path& made : {homes / row.name, homes / row.name / row.inside}) {
+      fs::create_directory(made);
+      BOOST_REQUIRE(chown(made.c_str(), owner.st_uid, owner.st_gid) == 0);
+    }
+    if (row.old)
+      fs::last_write_time(homes / row.name,
+                          fs::file_time_type::clock::now() - std::chrono::hours(2));
+    if (row.stays) place.homes.push_back(homes / row.name);
+  }
+  place.start().reset();
+  for (const auto& row : rows) BOOST_TEST_CONTEXT(row.name)
+  BOOST_TEST(fs::exists(homes / row.name) == row.stays);
 }
 
 BOOST_AUTO_TEST_CASE(lives_at_any_path) {
@@ -289,7 +460,6 @@ BOOST_AUTO_TEST_CASE(says_in_one_line_what_to_do_when_it_cannot_start) {
   auto options = place.options();
   options.search_path = {place.base};
   const std::string missing = place.refusal(std::move(options));
-  place.homes.push_back(place.home());
   BOOST_TEST(missing ==
              "no PostgreSQL server found: apt-get install postgresql, or name a database with "
              "--database-url");
