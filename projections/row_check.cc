@@ -90,13 +90,14 @@ std::string difference_of_rows(const std::optional<std::string>& live,
   a.Parse<rapidjson::kParseNumbersAsStringsFlag>(live->c_str());
   b.Parse<rapidjson::kParseNumbersAsStringsFlag>(wanted->c_str());
   if (!a.IsObject() || !b.IsObject()) return "the row cannot be read";
-  for (const auto& member : b.GetObject()) {
-    const auto found = a.FindMember(member.name);
-    if (found == a.MemberEnd()) return std::string(member.name.GetString()) + " is missing";
-    if (found->value == member.value) continue;
+  for (rapidjson::SizeType i = 0; i < b.MemberCount(); ++i) {
+    const auto& member = *(b.MemberBegin() + i);
     const std::string column = member.name.GetString();
-    if (member.value.IsObject() && found->value.IsObject())
-      if (std::string path = differing_setting(text_of(found->value), text_of(member.value));
+    if (!a.HasMember(member.name)) return column + " is missing";
+    const rapidjson::Value& other = a[member.name];
+    if (other == member.value) continue;
+    if (member.value.IsObject() && other.IsObject())
+      if (std::string path = differing_setting(text_of(other), text_of(member.value));
           !path.empty())
         return path;
     return column;

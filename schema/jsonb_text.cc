@@ -73,6 +73,7 @@ class Writer {
  public:
   std::string take() { return std::move(values_.front()); }
 
+  // RapidJSON's names. NOLINTBEGIN(readability-identifier-naming)
   bool Null() { return add("null"); }
   bool Bool(bool value) { return add(value ? "true" : "false"); }
   bool RawNumber(const char* text, rapidjson::SizeType length, bool) {
@@ -129,6 +130,7 @@ class Writer {
     out += ']';
     return add(std::move(out));
   }
+  // NOLINTEND(readability-identifier-naming)
 
  private:
   bool add(std::string value) {

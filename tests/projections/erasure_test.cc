@@ -102,18 +102,20 @@ BOOST_AUTO_TEST_CASE(who_may_not_append_may_not_operate_either) {
 }
 
 BOOST_AUTO_TEST_CASE(the_index_of_changed_settings_keeps_what_an_erased_event_had_changed) {
-  const auto queue = [](const std::string& name) {
-    return R"({"run":{"defaultQueue":{"state":"SETTING_STATE_VALUE","stringValue":")" + name +
-           R"("}}})";
+  // The queue stays what it is: as far as the log can still tell, it might have changed twice.
+  const auto account = [](const std::string& name) {
+    return R"({"run":{"defaultQueue":{"state":"SETTING_STATE_VALUE","stringValue":"q"}},)"
+           R"("security":{"serviceAccount":{"state":"SETTING_STATE_VALUE","stringValue":")" +
+           name + R"("}}})";
   };
-  write({created("v1::q:", queue("a"))});
-  write({updated("v1::q:", queue("b"))});
-  write({updated("v1::q:", queue("c"))});
+  write({created("v1::q:", account("a"))});
+  write({updated("v1::q:", account("b"))});
+  write({updated("v1::q:", account("c"))});
   while (index_changed_paths(owner, 100).value < 6) {
   }
   const std::string all = "SELECT * FROM changed_paths ORDER BY path, position";
   const std::string before = lines(all);
-  BOOST_CHECK(before.find("run.default_queue | 5 |") != std::string::npos);
+  BOOST_CHECK(before.find("security.service_account | 5 |") != std::string::npos);
   erase(5);
   rebuild_changed_paths(database.app(), [](auto...) {}, {.events = 2});
   BOOST_CHECK_EQUAL(lines(all), before);
