@@ -34,7 +34,8 @@ st::Settings busy_settings() {
   settings.mutable_pod_template_name()->set_state(st::SETTING_STATE_VALUE);
   settings.mutable_pod_template_name()->set_string_value("large");
   settings.mutable_environment_variables()->set_state(st::SETTING_STATE_VALUE);
-  (*settings.mutable_environment_variables()->mutable_map_value()->mutable_entries())["A"] = "1";
+  const std::string one = "one";
+  (*settings.mutable_environment_variables()->mutable_map_value()->mutable_entries())["A"] = one;
   return settings;
 }
 
