@@ -10,6 +10,7 @@ namespace {
 
 std::string cache_key(const VersionedPath& one) {
   std::string key = std::to_string(one.version.value);
+  key.reserve(key.size() + one.stream.size() + one.path.size() + 2);
   key.append("\n").append(one.stream).append("\n").append(one.path);
   return key;
 }
@@ -39,16 +40,15 @@ std::vector<Position> LeafOrigins::find(const std::vector<VersionedPath>& wanted
   std::vector<Position> found(wanted.size());
   std::vector<std::size_t> places;
   std::vector<std::string> keys;
+  keys.reserve(wanted.size());
+  for (const VersionedPath& one : wanted) keys.push_back(cache_key(one));
   {
     const std::scoped_lock lock(mutex_);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      std::string key = cache_key(wanted[i]);
-      if (const auto position = kept(key)) {
+      if (const auto position = kept(keys[i]))
         found[i] = *position;
-      } else {
+      else
         places.push_back(i);
-        keys.push_back(std::move(key));
-      }
     }
   }
   if (places.empty()) return found;
@@ -67,7 +67,7 @@ std::vector<Position> LeafOrigins::find(const std::vector<VersionedPath>& wanted
       throw CorruptLog("the index of changed settings has nothing about " + missing[i].path +
                        " of " + missing[i].stream);
     found[places[i]] = *positions[i];
-    keep(keys[i], *positions[i]);
+    keep(keys[places[i]], *positions[i]);
   }
   return found;
 }

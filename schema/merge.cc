@@ -8,11 +8,17 @@ namespace {
 namespace pb = google::protobuf;
 namespace st = flyteidl2::settings;
 
+/// CopyFrom without its search for `into` within `from`.
+void replace(const pb::Message& from, pb::Message* into) {
+  into->Clear();
+  into->MergeFrom(from);
+}
+
 /// Lays `from` over the entries that `into` has gathered.
 void merge_string_map(const pb::Message& from, pb::Message* into, const LeafShape& shape) {
   const bool had_value = leaf_state(*into, shape) == st::SETTING_STATE_VALUE;
   if (!had_value || leaf_state(from, shape) != st::SETTING_STATE_VALUE) {
-    into->CopyFrom(from);
+    replace(from, into);
   } else {
     // Merging map fields is a union in which the source wins.
     into->MergeFrom(from);
@@ -23,7 +29,7 @@ void merge_leaf(const pb::Message& from, Scope scope, pb::Message* into, const L
   if (shape.is_string_map()) {
     merge_string_map(from, into, shape);
   } else {
-    into->CopyFrom(from);
+    replace(from, into);
   }
   const pb::Reflection* reflection = into->GetReflection();
   reflection->SetEnumValue(into, shape.scope_level, static_cast<int>(scope));

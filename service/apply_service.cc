@@ -1,9 +1,10 @@
 #include "service/apply_service.h"
 
 #include <array>
-#include <map>
+#include <functional>
 #include <memory>
 #include <string_view>
+#include <unordered_map>
 
 #include "projections/settings.h"
 #include "schema/apply/apply.h"
@@ -55,14 +56,29 @@ Chain chain_then(ConnectionPool& past, const ScopeKey& key, const audit::v1::Poi
   });
 }
 
+/// A setting and the scope that says it.
+struct Source {
+  std::string_view setting;
+  int scope_level;
+
+  friend bool operator==(const Source&, const Source&) = default;
+};
+struct SourceHash {
+  std::size_t operator()(const Source& source) const {
+    return std::hash<std::string_view>()(source.setting) +
+           static_cast<std::size_t>(source.scope_level);
+  }
+};
+using KnownSources = std::unordered_map<Source, std::size_t, SourceHash>;
+
 /// What has a setting, a scope level and a position to be told: a change, or its bound.
-template <class Source>
-void want_origin(const Source& source, const std::array<const ChainLevel*, 3>& of_scope,
-                 std::map<std::pair<int, std::string_view>, std::size_t>& known,
-                 std::vector<VersionedPath>& wanted, std::vector<std::size_t>& places) {
+template <class Told>
+void want_origin(const Told& source, const std::array<const ChainLevel*, 3>& of_scope,
+                 KnownSources& known, std::vector<VersionedPath>& wanted,
+                 std::vector<std::size_t>& places) {
   if (source.setting().empty()) return;
   const auto [place, added] =
-      known.try_emplace({source.scope_level(), source.setting()}, wanted.size());
+      known.try_emplace({source.setting(), source.scope_level()}, wanted.size());
   places.push_back(place->second);
   if (!added) return;
   const ChainLevel& level = *of_scope[static_cast<std::size_t>(source.scope_level())];
@@ -70,17 +86,17 @@ void want_origin(const Source& source, const std::array<const ChainLevel*, 3>& o
 }
 
 /// Puts the events' positions to the changes, each setting looked up once.
-void tell_positions(std::vector<apply::v1::Change>& changes, const Chain& chain,
-                    LeafOrigins& origins, const RequestContext& context) {
+void tell_positions(Changes& changes, const Chain& chain, LeafOrigins& origins,
+                    const RequestContext& context) {
   std::array<const ChainLevel*, 3> of_scope{};
   for (const ChainLevel& level : chain.levels)
     of_scope[static_cast<std::size_t>(level.key.scope())] = &level;
-  std::map<std::pair<int, std::string_view>, std::size_t> known;
+  KnownSources known;
   std::vector<VersionedPath> wanted;
   std::vector<std::size_t> places;  // in the order of changes and bounds with a setting
   for (const apply::v1::Change& change : changes) {
     want_origin(change, of_scope, known, wanted, places);
-    want_origin(change.bounded_by(), of_scope, known, wanted, places);
+    if (change.has_bounded_by()) want_origin(change.bounded_by(), of_scope, known, wanted, places);
   }
   const std::vector<Position> found = origins.find(wanted, context.deadline);
   auto place = places.begin();
@@ -93,8 +109,8 @@ void tell_positions(std::vector<apply::v1::Change>& changes, const Chain& chain,
 
 }  // namespace
 
-apply::v1::ApplyRunResponse ApplyService::apply_run(const RequestContext& context,
-                                                    const apply::v1::ApplyRunRequest& request) {
+void ApplyService::apply_run(const RequestContext& context, apply::v1::ApplyRunRequest& request,
+                             apply::v1::ApplyRunResponse* response) {
   const ScopeKey key = checked_key(context, key_of(request));
   const bool now = request.at().at_case() == audit::v1::Point::AT_NOT_SET;
   const Chain chain = now ? chain_now(sources_.reader, key, context)
@@ -103,30 +119,28 @@ apply::v1::ApplyRunResponse ApplyService::apply_run(const RequestContext& contex
   for (const ChainLevel& level : chain.levels)
     levels.push_back({level.key.scope(), level.settings.get()});
 
-  apply::v1::ApplyRunResponse response;
-  flyteidl2::task::RunSpec run = request.run_spec();
-  *response.mutable_tasks() = request.tasks();
-  Explained explained = apply_settings(levels, &run, response.mutable_tasks());
+  response->mutable_run_spec()->Swap(request.mutable_run_spec());
+  response->mutable_tasks()->Swap(request.mutable_tasks());
+  Explained explained = apply_settings(levels, response->mutable_run_spec(),
+                                       response->mutable_tasks(), response->GetArena());
   if (explained.violations.size() > kMostViolations) explained.violations.resize(kMostViolations);
   refuse(explained.violations);
   tell_positions(explained.changes, chain, sources_.origins, context);
 
-  *response.mutable_run_spec() = std::move(run);
-  response.set_position(static_cast<std::uint64_t>(chain.position.value));
-  for (apply::v1::Change& change : explained.changes) *response.add_changes() = std::move(change);
+  response->set_position(static_cast<std::uint64_t>(chain.position.value));
+  response->mutable_changes()->Swap(&explained.changes);
   // A run service must not lose a part of a task without noticing.
   if (context.notes != nullptr && !context.notes->warnings.empty())
-    response.add_warnings("fields that this server does not know were left out: " +
-                          context.notes->warnings + "; they are kept when the request is binary");
-  for (std::string& warning : explained.warnings) response.add_warnings(std::move(warning));
-  return response;
+    response->add_warnings("fields that this server does not know were left out: " +
+                           context.notes->warnings + "; they are kept when the request is binary");
+  for (std::string& warning : explained.warnings) response->add_warnings(std::move(warning));
 }
 
 void register_apply_service(Router& router, ApplyService& service) {
-  router.unary<apply::v1::ApplyRunRequest, apply::v1::ApplyRunResponse>(
+  router.unary_in_place<apply::v1::ApplyRunRequest, apply::v1::ApplyRunResponse>(
       find_method(apply::v1::ApplyRunRequest::descriptor(), "ApplyService", "ApplyRun"),
-      [&](const auto& context, const auto& request) {
-        return service.apply_run(context, request);
+      [&](const auto& context, auto& request, auto* response) {
+        service.apply_run(context, request, response);
       });
 }
 

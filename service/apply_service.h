@@ -24,8 +24,10 @@ class ApplyService {
 
   /// Throws ConnectError: invalid_argument with BadRequest details for what is wrong in the
   /// request, what `resolve_point` throws for `at`, and what the readers throw.
-  apply::v1::ApplyRunResponse apply_run(const RequestContext& context,
-                                        const apply::v1::ApplyRunRequest& request);
+  /// Moves what was sent out of the request and into the answer, which is to be empty and on the
+  /// same arena.
+  void apply_run(const RequestContext& context, apply::v1::ApplyRunRequest& request,
+                 apply::v1::ApplyRunResponse* response);
 
  private:
   ApplySources sources_;

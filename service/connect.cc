@@ -232,7 +232,7 @@ void Router::add_unary(const google::protobuf::MethodDescriptor* method,
   entry.unary = std::move(call);
   if (options_.access_to) {
     entry.unary = [check = options_.access_to(*method), call = std::move(entry.unary)](
-                      const RequestContext& context, const google::protobuf::Message& message,
+                      const RequestContext& context, google::protobuf::Message& message,
                       const MessageSink& answer) {
       check(context, message);
       call(context, message, answer);
@@ -280,9 +280,8 @@ void Router::handle(const HttpRequest& request, HttpResponse& response) const {
       if (!path->starts_with(prefix)) continue;
       response.record.route = prefix;
       const auto rest = std::string_view(*path).substr(prefix.size());
-      return answer_plain(
-          [&](const HttpRequest& in, HttpResponse& out) { handler(in, rest, out); }, options_,
-          request, response);
+      return answer_plain([&](const HttpRequest& in, HttpResponse& out) { handler(in, rest, out); },
+                          options_, request, response);
     }
     const std::size_t slash = path->rfind('/');
     if (slash != 0 && slash != path->npos && tables_->services.contains(path->substr(0, slash))) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <google/protobuf/arena.h>
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
@@ -180,9 +181,9 @@ class Router {
   using PlainHandler = std::function<void(const HttpRequest&, HttpResponse&)>;
   /// Also gets the path behind the prefix.
   using PathHandler = std::function<void(const HttpRequest&, std::string_view, HttpResponse&)>;
-  using UnaryCall = std::function<void(
-      const RequestContext&, const google::protobuf::Message& request, const MessageSink& answer)>;
-
+  /// The request lies on an arena, is of no use afterwards and may be changed.
+  using UnaryCall = std::function<void(const RequestContext&, google::protobuf::Message& request,
+                                       const MessageSink& answer)>;
   using StreamCall = std::function<void(const RequestContext&,
                                         const google::protobuf::Message& request, StreamSink& out)>;
 
@@ -205,9 +206,25 @@ class Router {
              std::function<Response(const RequestContext&, const Request&)> handler) {
     add_unary(method, Request::default_instance(), Response::default_instance(),
               [handler = std::move(handler)](const RequestContext& context,
-                                             const google::protobuf::Message& request,
+                                             google::protobuf::Message& request,
                                              const MessageSink& answer) {
                 answer(handler(context, static_cast<const Request&>(request)));
+              });
+  }
+
+  /// The same for large messages: `void handler(const RequestContext&, Request&, Response*)` fills
+  /// an answer that lies on the request's arena, and may move parts of the request into it.
+  template <class Request, class Response>
+  void unary_in_place(const google::protobuf::MethodDescriptor* method,
+                      std::function<void(const RequestContext&, Request&, Response*)> handler) {
+    add_unary(method, Request::default_instance(), Response::default_instance(),
+              [handler = std::move(handler)](const RequestContext& context,
+                                             google::protobuf::Message& request,
+                                             const MessageSink& answer) {
+                auto* const response =
+                    google::protobuf::Arena::CreateMessage<Response>(request.GetArena());
+                handler(context, static_cast<Request&>(request), response);
+                answer(*response);
               });
   }
 

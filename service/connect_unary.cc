@@ -11,6 +11,7 @@ namespace writ {
 namespace {
 
 constexpr std::size_t kArenaBlock = 4096;
+constexpr std::size_t kNextBlock = 8192;
 
 // A request message as it came, from a body or from a query.
 struct UnaryInput {
@@ -51,6 +52,7 @@ void call_unary(const RpcMethod& method, const RouterOptions& options, const Una
   google::protobuf::ArenaOptions arena_options;
   arena_options.initial_block = block.data();
   arena_options.initial_block_size = block.size();
+  arena_options.start_block_size = kNextBlock;
   google::protobuf::Arena arena(arena_options);
   google::protobuf::Message* const message = method.request->New(&arena);
   decode_message(input.codec, bytes.get(), message, notes);

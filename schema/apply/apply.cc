@@ -30,8 +30,8 @@ void apply_to_task(const ResolvedSettings& resolved, const ResourceRules& rules,
 }  // namespace
 
 Explained apply_settings(const std::vector<Level>& chain, flyteidl2::task::RunSpec* run,
-                         TaskTemplates* tasks) {
-  Explained explained;
+                         TaskTemplates* tasks, google::protobuf::Arena* arena) {
+  Explained explained(arena);
   if (static_cast<std::size_t>(tasks->size()) > kMostTasks) {
     explained.refuse("tasks", "there are " + std::to_string(tasks->size()) + ", at most " +
                                   std::to_string(kMostTasks) + " are allowed");

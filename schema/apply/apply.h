@@ -20,8 +20,9 @@ using TaskTemplates = google::protobuf::RepeatedPtrField<flyteidl2::core::TaskTe
 /// `task_resource.max`. A function of its arguments alone; applied to its own result it changes
 /// nothing.
 ///
-/// When the result has violations, nothing may be done with the run and the tasks.
+/// When the result has violations, nothing may be done with the run and the tasks. Its changes lie
+/// on `arena`, when there is one.
 Explained apply_settings(const std::vector<Level>& chain, flyteidl2::task::RunSpec* run,
-                         TaskTemplates* tasks);
+                         TaskTemplates* tasks, google::protobuf::Arena* arena = nullptr);
 
 }  // namespace writ

@@ -1,6 +1,8 @@
 #include "schema/apply/container_resources.h"
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "schema/protojson.h"
 
@@ -13,15 +15,22 @@ using Entries = google::protobuf::RepeatedPtrField<Resources::ResourceEntry>;
 constexpr std::array<Resources::ResourceName, kDimensions.size()> kNames{
     Resources::CPU, Resources::GPU, Resources::MEMORY, Resources::EPHEMERAL_STORAGE};
 
-std::string place(const std::string& list, int name) {
+/// The name of a list of entries, in two halves, since most are never shown.
+struct ListName {
+  std::string_view owner, list;
+};
+
+std::string place(const ListName& list, int name) {
   const std::string& known =
       Resources::ResourceName_Name(static_cast<Resources::ResourceName>(name));
   std::string path;
-  path.reserve(list.size() + known.size() + 16);
-  path += list;
-  path += '[';
-  path += known.empty() ? std::to_string(name) : '"' + known + '"';
-  path += ']';
+  path.reserve(list.owner.size() + list.list.size() + known.size() + 16);
+  path += list.owner;
+  path += list.list;
+  if (known.empty())
+    path.append("[").append(std::to_string(name)).append("]");
+  else
+    path.append("[\"").append(known).append("\"]");
   return path;
 }
 
@@ -35,7 +44,7 @@ struct ReadList {
 };
 
 /// Checks every entry, also those that no rule speaks of.
-ReadList read_list(Entries* entries, const std::string& path, Explained* explained) {
+ReadList read_list(Entries* entries, const ListName& path, Explained* explained) {
   ReadList list;
   for (int i = 0; i < entries->size(); ++i) {
     Resources::ResourceEntry& entry = *entries->Mutable(i);
@@ -44,13 +53,12 @@ ReadList read_list(Entries* entries, const std::string& path, Explained* explain
       explained->refuse(place(path, entry.name()), "named twice");
       return list;
     }
-    const auto parsed = Quantity::parse(entry.value());
-    const bool good =
-        std::holds_alternative<Quantity>(parsed) && !std::get<Quantity>(parsed).is_negative();
-    // The path is made only to be shown.
-    if (!good) read_quantity(entry.value(), place(path, entry.name()), explained);
-    for (std::size_t d = 0; good && d < kNames.size(); ++d)
-      if (kNames[d] == entry.name()) list.of[d] = {&entry, std::get<Quantity>(parsed)};
+    auto quantity = read_quantity(
+        entry.value(), [&] { return place(path, entry.name()); }, explained);
+    if (!quantity) continue;
+    const auto* const dimension = std::ranges::find(kNames, entry.name());
+    if (dimension == kNames.end()) continue;
+    list.of[static_cast<std::size_t>(dimension - kNames.begin())] = {&entry, std::move(quantity)};
   }
   return list;
 }
@@ -58,21 +66,23 @@ ReadList read_list(Entries* entries, const std::string& path, Explained* explain
 Asked asked_of(Dimension dimension, const ReadList& requests, const ReadList& limits) {
   const auto& request = requests.of[static_cast<std::size_t>(dimension)];
   const auto& limit = limits.of[static_cast<std::size_t>(dimension)];
-  return {dimension, request.quantity, limit.quantity};
+  return {dimension, request.quantity ? &*request.quantity : nullptr,
+          limit.quantity ? &*limit.quantity : nullptr};
 }
 
 /// Puts an outcome into its list and tells of it.
 void write(const Outcome& outcome, Dimension dimension, Resources::ResourceEntry* entry,
-           Entries* entries, const std::string& path, const std::string& limit_path,
+           Entries* entries, const ListName& path, const ListName& limit_path,
            Explained* explained) {
   const Resources::ResourceName name = kNames[static_cast<std::size_t>(dimension)];
-  explain_outcome(outcome, place(path, name), entry ? &entry->value() : nullptr,
-                  outcome.kept_down_by_own_limit ? place(limit_path, name) : "", explained);
+  std::string after =
+      explain_outcome(outcome, place(path, name), entry ? &entry->value() : nullptr,
+                      outcome.kept_down_by_own_limit ? place(limit_path, name) : "", explained);
   if (!entry) {
     entry = entries->Add();
     entry->set_name(name);
   }
-  entry->set_value(outcome.after.canonical());
+  entry->set_value(std::move(after));
 }
 
 void fill_accelerator(const flyteidl2::settings::AcceleratorSetting& leaf,
@@ -87,8 +97,27 @@ void fill_accelerator(const flyteidl2::settings::AcceleratorSetting& leaf,
        ->mutable_default_accelerator() = accelerator;
   explained->changed(apply::v1::ACTION_FILLED,
                      "run_spec.default_settings.task_resource_defaults.default_accelerator",
-                     std::nullopt, write_json(accelerator),
+                     nullptr, write_json(accelerator),
                      {"task_resource.default_accelerator", leaf.scope_level()});
+}
+
+/// Applies min and max to the defaults, which are made where there are none.
+void fill_and_cap(const ResourceRules& rules, flyteidl2::task::RunSpec* run, Explained* explained) {
+  constexpr std::string_view kPath = "run_spec.default_settings.task_resource_defaults";
+  constexpr ListName kRequests{kPath, ".requests"}, kMax{kPath, ".max"};
+  auto& defaults = *run->mutable_default_settings()->mutable_task_resource_defaults();
+  const ReadList requests = read_list(defaults.mutable_requests(), kRequests, explained);
+  const ReadList maxima = read_list(defaults.mutable_max(), kMax, explained);
+  for (const Dimension dimension : kDimensions) {
+    const auto index = static_cast<std::size_t>(dimension);
+    const Outcomes outcomes = decide_default(rules, asked_of(dimension, requests, maxima));
+    if (outcomes.request)
+      write(*outcomes.request, dimension, requests.of[index].entry, defaults.mutable_requests(),
+            kRequests, kMax, explained);
+    if (outcomes.limit)
+      write(*outcomes.limit, dimension, maxima.of[index].entry, defaults.mutable_max(), kMax, kMax,
+            explained);
+  }
 }
 
 }  // namespace
@@ -98,8 +127,8 @@ bool apply_to_container(const ResourceRules& rules, const std::string& path,
   // Made for good only when something is put into it.
   Resources none;
   Resources* resources = container->has_resources() ? container->mutable_resources() : &none;
-  const std::string requests_path = path + ".resources.requests";
-  const std::string limits_path = path + ".resources.limits";
+  const ListName requests_path{path, ".resources.requests"};
+  const ListName limits_path{path, ".resources.limits"};
   const ReadList requests = read_list(resources->mutable_requests(), requests_path, explained);
   const ReadList limits = read_list(resources->mutable_limits(), limits_path, explained);
   bool asks_for_gpu = false;
@@ -115,7 +144,8 @@ bool apply_to_container(const ResourceRules& rules, const std::string& path,
             limits_path, limits_path, explained);
     if (dimension == Dimension::kGpu) {
       asks_for_gpu = asks_for_device(asked, outcomes);
-      warn_of_device(asked, outcomes, place(requests_path, kNames[index]), explained);
+      warn_of_device(
+          asked, outcomes, [&] { return place(requests_path, kNames[index]); }, explained);
     }
   }
   if (resources == &none && none.ByteSizeLong() != 0) *container->mutable_resources() = none;
@@ -124,23 +154,9 @@ bool apply_to_container(const ResourceRules& rules, const std::string& path,
 
 void apply_to_run_defaults(const ResolvedSettings& resolved, const ResourceRules& rules,
                            flyteidl2::task::RunSpec* run, Explained* explained) {
-  const std::string path = "run_spec.default_settings.task_resource_defaults";
-  flyteidl2::task::TaskResourceDefaults defaults = run->default_settings().task_resource_defaults();
-  const ReadList requests = read_list(defaults.mutable_requests(), path + ".requests", explained);
-  const ReadList maxima = read_list(defaults.mutable_max(), path + ".max", explained);
-  const std::size_t before = explained->changes.size();
-  for (const Dimension dimension : kDimensions) {
-    const auto index = static_cast<std::size_t>(dimension);
-    const Outcomes outcomes = decide_default(rules, asked_of(dimension, requests, maxima));
-    if (outcomes.request)
-      write(*outcomes.request, dimension, requests.of[index].entry, defaults.mutable_requests(),
-            path + ".requests", path + ".max", explained);
-    if (outcomes.limit)
-      write(*outcomes.limit, dimension, maxima.of[index].entry, defaults.mutable_max(),
-            path + ".max", path + ".max", explained);
-  }
-  if (explained->changes.size() > before)
-    *run->mutable_default_settings()->mutable_task_resource_defaults() = std::move(defaults);
+  // Where there are no defaults, they are made only to put something into them.
+  if (run->default_settings().has_task_resource_defaults() || rules.has_bounds())
+    fill_and_cap(rules, run, explained);
   fill_accelerator(resolved.settings().task_resource().default_accelerator(), run, explained);
 }
 

@@ -87,7 +87,7 @@ void apply_accelerator(const ResolvedSettings& resolved, const AskedDevices& ask
     return;
   }
   *task->mutable_extended_resources()->mutable_gpu_accelerator() = setting;
-  explained->changed(apply::v1::ACTION_FILLED, field, std::nullopt, write_json(setting),
+  explained->changed(apply::v1::ACTION_FILLED, field, nullptr, write_json(setting),
                      {"task_resource.default_accelerator", leaf.scope_level()});
 }
 

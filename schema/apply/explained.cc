@@ -3,11 +3,11 @@
 namespace writ {
 
 apply::v1::Change& Explained::changed(apply::v1::Action action, std::string path,
-                                      const std::optional<std::string>& before, std::string after,
+                                      const std::string* before, std::string after,
                                       const SettingSource& by) {
-  constexpr std::size_t kUsual = 64;
-  if (changes.empty()) changes.reserve(kUsual);
-  apply::v1::Change& change = changes.emplace_back();
+  constexpr int kUsual = 64;
+  if (changes.empty()) changes.Reserve(kUsual);
+  apply::v1::Change& change = *changes.Add();
   change.set_path(std::move(path));
   if (before) change.set_before(*before);
   change.set_after(std::move(after));
@@ -20,7 +20,7 @@ apply::v1::Change& Explained::changed(apply::v1::Action action, std::string path
 void Explained::fill_text(const std::string& value, const SettingSource& by, std::string path,
                           std::string* field) {
   *field = value;
-  changed(apply::v1::ACTION_FILLED, std::move(path), std::nullopt, value, by);
+  changed(apply::v1::ACTION_FILLED, std::move(path), nullptr, value, by);
 }
 
 void Explained::refuse(const std::string& path, const std::string& what) {

@@ -90,7 +90,9 @@ std::string text_of(double number) {
 
 /// What the primary container says of one resource.
 struct Line {
+  /// Refers to what is below.
   Asked asked;
+  std::optional<Quantity> request, limit;
   std::string request_text, limit_text;
 };
 
@@ -142,13 +144,17 @@ class ResourceLists {
         explained_.refuse(path(list, resource), "must be a quantity, as text or as a number");
         continue;
       }
-      const auto quantity = read_quantity(text, path(list, resource), &explained_);
+      auto quantity = read_quantity(
+          text, [&, &name = resource] { return path(list, name); }, &explained_);
       const auto dimension = dimension_of(resource);
       if (!dimension || !quantity) continue;
       Line& line = lines_[resource];
       line.asked.dimension = *dimension;
-      (list == "requests" ? line.asked.request : line.asked.limit) = quantity;
-      (list == "requests" ? line.request_text : line.limit_text) = text;
+      const bool is_request = list == "requests";
+      std::optional<Quantity>& kept = is_request ? line.request : line.limit;
+      kept = std::move(quantity);
+      (is_request ? line.asked.request : line.asked.limit) = &*kept;
+      (is_request ? line.request_text : line.limit_text) = std::move(text);
     }
   }
 
@@ -172,16 +178,19 @@ AskedDevices apply_to_pod(const ResourceRules& rules, const std::string& path,
     const Outcomes outcomes = decide_resource(rules, line.asked);
     const auto put = [&, &name = resource](const Outcome& outcome, const char* list,
                                            const std::string* before) {
-      explain_outcome(outcome, lists.path(list, name), before, lists.path("limits", name),
-                      explained);
-      lists.write(list, name, outcome.after.canonical());
+      const std::string after = explain_outcome(
+          outcome, lists.path(list, name), before,
+          outcome.kept_down_by_own_limit ? lists.path("limits", name) : "", explained);
+      lists.write(list, name, after);
     };
     if (outcomes.request)
       put(*outcomes.request, "requests", line.asked.request ? &line.request_text : nullptr);
     if (outcomes.limit)
       put(*outcomes.limit, "limits", line.asked.limit ? &line.limit_text : nullptr);
     if (line.asked.dimension != Dimension::kGpu) continue;
-    warn_of_device(line.asked, outcomes, lists.path("requests", resource), explained);
+    warn_of_device(
+        line.asked, outcomes, [&, &name = resource] { return lists.path("requests", name); },
+        explained);
     if (!asks_for_device(line.asked, outcomes)) continue;
     devices.any = true;
     devices.names.push_back(resource);

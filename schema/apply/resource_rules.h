@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -32,21 +34,27 @@ struct ResourceRules {
   const std::optional<SettingQuantity>& max_of(Dimension dimension) const {
     return max[static_cast<std::size_t>(dimension)];
   }
+  /// Whether there is any of them.
+  bool has_bounds() const {
+    const auto is_there = [](const auto& bound) { return bound.has_value(); };
+    return std::ranges::any_of(min, is_there) || std::ranges::any_of(max, is_there);
+  }
 };
 
 /// Reads them. A quantity that is none, which validation does not let in, is left out with a
 /// warning.
 ResourceRules resource_rules(const ResolvedSettings& resolved, Explained* explained);
 
-/// What a task says of one resource.
+/// What a task says of one resource, null where it says nothing.
 struct Asked {
   Dimension dimension;
-  std::optional<Quantity> request, limit;
+  const Quantity* request = nullptr;
+  const Quantity* limit = nullptr;
 };
 
-/// What becomes of one value.
+/// What becomes of one value. Refers to the rules and to what was asked.
 struct Outcome {
-  Quantity after;
+  const Quantity* after;
   apply::v1::Action action;
   const SettingSource* by = nullptr;       ///< Null: the task's own limit.
   const SettingSource* ceiling = nullptr;  ///< What kept it down, when a setting did.
@@ -72,17 +80,20 @@ Outcomes decide_default(const ResourceRules& rules, const Asked& asked);
 /// Whether a task asks for this device after the rules.
 bool asks_for_device(const Asked& asked, const Outcomes& outcomes);
 
+/// Makes a path, which is only made to be shown.
+using PathMaker = std::function<std::string()>;
+
 /// Warns where the rules leave a device with a request that is not its limit.
-void warn_of_device(const Asked& asked, const Outcomes& outcomes, const std::string& path,
+void warn_of_device(const Asked& asked, const Outcomes& outcomes, const PathMaker& path,
                     Explained* explained);
 
 /// Reads a quantity of the caller's; refuses it at `path` when it is none or negative.
-std::optional<Quantity> read_quantity(const std::string& text, const std::string& path,
+std::optional<Quantity> read_quantity(const std::string& text, const PathMaker& path,
                                       Explained* explained);
 
-/// Tells of an outcome. `before` is null where there was nothing; `limit_path` names the own limit.
-/// That is only looked at when `outcome.kept_down_by_own_limit`.
-void explain_outcome(const Outcome& outcome, std::string path, const std::string* before,
-                     const std::string& limit_path, Explained* explained);
+/// Tells of an outcome and answers its text. `before` is null where there was nothing; `limit_path`
+/// names the own limit, and is only looked at when `outcome.kept_down_by_own_limit`.
+std::string explain_outcome(const Outcome& outcome, std::string path, const std::string* before,
+                            const std::string& limit_path, Explained* explained);
 
 }  // namespace writ

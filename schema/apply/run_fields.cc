@@ -30,7 +30,7 @@ void apply_run_fields(const ResolvedSettings& resolved, flyteidl2::task::RunSpec
   if (concurrency.state() == flyteidl2::settings::SETTING_STATE_VALUE &&
       concurrency.int_value() != 0 && run->max_action_concurrency() == 0) {
     run->set_max_action_concurrency(static_cast<std::uint32_t>(concurrency.int_value()));
-    explained->changed(apply::v1::ACTION_FILLED, "run_spec.max_action_concurrency", std::nullopt,
+    explained->changed(apply::v1::ACTION_FILLED, "run_spec.max_action_concurrency", nullptr,
                        std::to_string(run->max_action_concurrency()),
                        {"run.max_action_concurrency", concurrency.scope_level()});
   }

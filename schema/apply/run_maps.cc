@@ -11,7 +11,7 @@ using flyteidl2::settings::Settings;
 void explain(const ResolvedEntry& entry, const std::string& setting, const std::string& field,
              Explained* explained) {
   const std::string place = "[" + quote(*entry.key) + "]";
-  explained->changed(apply::v1::ACTION_FILLED, field + place, std::nullopt, *entry.value,
+  explained->changed(apply::v1::ACTION_FILLED, field + place, nullptr, *entry.value,
                      {setting + place, entry.scope_level});
 }
 

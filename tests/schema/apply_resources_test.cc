@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(the_accelerator_comes_whole) {
   const Explained explained = apply_settings({{Scope::kInstance, &settings}}, &run, &tasks);
   const auto& filled = tasks[0].extended_resources().gpu_accelerator();
   BOOST_TEST(filled.SerializeAsString() == leaf.accelerator_value().SerializeAsString());
-  BOOST_TEST(explained.changes.back().after() ==
+  BOOST_TEST(explained.changes.rbegin()->after() ==
              R"({"device":"nvidia-a100","partitionSize":"1g.5gb"})");
 }
 
@@ -412,7 +412,8 @@ BOOST_AUTO_TEST_CASE(quantities_of_the_run_itself_are_checked) {
 
 BOOST_AUTO_TEST_CASE(as_many_tasks_as_allowed_pass_and_one_more_is_refused) {
   std::vector<std::string> tasks(kMostTasks, container_task("", ""));
-  BOOST_TEST(applied({{{kMinCpu, "1"}}}, "{}", tasks).explained.changes.size() == kMostTasks + 1);
+  BOOST_TEST(applied({{{kMinCpu, "1"}}}, "{}", tasks).explained.changes.size() ==
+             static_cast<int>(kMostTasks) + 1);
   tasks.push_back(container_task("", ""));
   BOOST_TEST(applied({}, "{}", tasks).violations() ==
                  Lines{"tasks | invalid tasks: there are 501, at most 500 are allowed"},
@@ -433,7 +434,7 @@ BOOST_AUTO_TEST_CASE(applied_to_its_own_result_nothing_changes) {
   AppliedRun run = applied(chain, "{}",
                            {container_task("GPU=4", ""), pod_task("", "nvidia.com/gpu=2"),
                             container_task("CPU=3", "CPU=1.0")});
-  BOOST_TEST(run.explained.changes.size() > 20U);
+  BOOST_TEST(run.explained.changes.size() > 20);
   const st::Settings instance = settings_saying(chain[0]), domain = settings_saying(chain[1]);
   const Explained again = apply_settings({{Scope::kInstance, &instance}, {Scope::kDomain, &domain}},
                                          &run.run, &run.tasks);
