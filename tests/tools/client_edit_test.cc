@@ -154,7 +154,7 @@ std::string offered(const std::vector<std::string>& words) {
 }
 
 BOOST_AUTO_TEST_CASE(of_bash_offers_commands_options_and_settings) {
-  BOOST_TEST(offered({"re"}) == "rebuild revert\n");
+  BOOST_TEST(offered({"re"}) == "revert rebuild\n");
   BOOST_TEST(offered({"inh"}) == "inherit\n");
   BOOST_TEST(offered({"get", "--d"}) == "--domain\n");
   BOOST_TEST(offered({"get", "-o", ""}) == "table json yaml\n");

@@ -113,7 +113,7 @@ transports.forEach((transport, index) => describe(transport.name, () => {
     }
   });
 
-  it("may be newer than the server: what that does not know is left out, and named where the client sent names",
+  it("may be newer than the server: what that does not know is left out, and named, in binary by its number",
     async () => {
       let warning;
       const answer = await newer.createSettings({
@@ -124,7 +124,7 @@ transports.forEach((transport, index) => describe(transport.name, () => {
       }, { onHeader: (header) => { warning = header.get("warning"); } });
       assert.equal(answer.settingsRecord.settings.run.defaultQueue.stringValue, "fast");
       assert.equal(answer.settingsRecord.settings.run.next, undefined);
-      assert.equal(warning, transport.json ? '299 writ "unknown fields ignored: settings.run.next"' : null);
+      assert.equal(warning, `299 writ "unknown fields ignored: settings.run.${transport.json ? "next" : "999"}"`);
     });
 
   it("compresses what is large", async () => {
@@ -154,13 +154,9 @@ transports.forEach((transport, index) => describe(transport.name, () => {
 
       // Without a clock of the client's own, so that it is the server that answers.
       const header = transport.grpcWeb ? { "Grpc-Timeout": "300m" } : { "Connect-Timeout-Ms": "300" };
-      const begin = Date.now();
-      const late = failure(client.getSettings({ key }, { headers: header }));
-      await new Promise((done) => setTimeout(done, begin + 400 - Date.now()));
-      await unlock();
-      const theirs = await late;
+      const theirs = await failure(client.getSettings({ key }, { headers: header }));
       assert.equal(theirs.code, Code.DeadlineExceeded, theirs.message);
-      assert.equal(theirs.rawMessage, "the deadline has passed");
+      assert.equal(theirs.rawMessage, "the database did not answer in time");
     } finally {
       await unlock();
     }
