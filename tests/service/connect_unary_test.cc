@@ -197,8 +197,7 @@ BOOST_AUTO_TEST_CASE(the_context_comes_from_the_headers) {
   EchoRequest request;
   const std::string long_reason(4096, 'r');
   const RawAnswer answer =
-      proto(request, "Writ-Reason: " + long_reason +
-                         "\r\nIdempotency-Key: key 1\r\n");
+      proto(request, "Writ-Reason: " + long_reason + "\r\nIdempotency-Key: key 1\r\n");
   const EchoResponse response = parse(answer.body);
   BOOST_TEST(response.actor() == "anonymous");
   BOOST_TEST(response.reason() == long_reason);
