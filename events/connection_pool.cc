@@ -46,8 +46,9 @@ void ConnectionPool::watch_deadlines() {
       continue;
     }
     const auto first = lent_.begin();
-    if (Clock::now() < first->first) {
-      earlier_.wait_until(lock, first->first);
+    const auto until = first->first;  // a copy: who returns in time takes its entry away
+    if (Clock::now() < until) {
+      earlier_.wait_until(lock, until);
       continue;
     }
     Lease& late = *first->second;
