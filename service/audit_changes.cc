@@ -136,6 +136,10 @@ ChangeMatcher::ChangeMatcher(const ChangeFilter& filter) : filter_(filter) {
   }
   if (filter.actor().size() > kMaxActorBytes)
     refuse_field("filter.actor", "must be at most 256 bytes");
+  if (filter.actor().find('\0') != std::string::npos)
+    refuse_field("filter.actor", "must not contain U+0000");
+  if (filter.path().find('\0') != std::string::npos)
+    refuse_field("filter.path", "must not contain U+0000");
   try {
     path_ = PathFilter(filter.path());
   } catch (const std::invalid_argument& e) {

@@ -98,9 +98,6 @@ audit::v1::RevertResponse AuditService::revert(const RequestContext& context,
     violations.push_back({"to_version", "the version to go back to is required"});
   if (request.version() == 0)
     violations.push_back({"version", "the version of the record now is required"});
-  if (violations.empty() && request.version() == request.to_version())
-    violations.push_back({"to_version", "version " + std::to_string(request.version()) +
-                                            " is what the record says now; nothing to go back to"});
   if (request.reason().size() > kMaxReasonBytes)
     violations.push_back({"reason", "invalid reason: must be at most 4096 bytes"});
   if (request.reason().find('\0') != std::string::npos)
@@ -110,7 +107,14 @@ audit::v1::RevertResponse AuditService::revert(const RequestContext& context,
   point.set_version(request.to_version());
   // Events never change, so what is read here is still so when the command is decided.
   const RecordedEvent earlier = sources_.pool.read(context.deadline, [&](Connection& connection) {
-    return *read_event(connection, resolve_point(connection, point, key, "to_version"));
+    const Position position = resolve_point(connection, point, key, "to_version");
+    // A version that is not the newest is a conflict, which the sequencer tells.
+    if (request.version() == request.to_version() &&
+        chain_at(connection, key, read_head(connection).position).back().event->version.value ==
+            static_cast<std::int64_t>(request.version()))
+      refuse({{"to_version", "version " + std::to_string(request.version()) +
+                                 " is what the record says now; nothing to go back to"}});
+    return *read_event(connection, position);
   });
   audit::v1::RevertResponse response;
   flyteidl2::settings::SettingsRecord& record = *response.mutable_settings_record();

@@ -190,7 +190,7 @@ void Router::get_below(std::string prefix, PathHandler handler) {
 
 namespace {
 
-constexpr std::chrono::seconds kAskAgain{5};
+constexpr std::chrono::seconds kAskAgain{1};
 
 // A stream that ends when its caller may no longer have it: a token that expired or was revoked.
 class CheckedSink : public StreamSink {

@@ -13,6 +13,20 @@ namespace {
 /// What a command takes in memory beside its payload: names, texts, hashes.
 constexpr std::size_t kCommandOverheadBytes = 1024;
 
+/// Whether there is more than white space.
+bool says_something(std::string_view text) {
+  while (!text.empty()) {
+    if (text.starts_with("\u00a0")) {
+      text.remove_prefix(2);
+    } else if (std::string_view(" \t\r\n\v\f").find(text.front()) != std::string_view::npos) {
+      text.remove_prefix(1);
+    } else {
+      return true;
+    }
+  }
+  return false;
+}
+
 [[noreturn]] void throw_rejected(const SettingsRejected& rejected, const ScopeKey& key) {
   const std::string where = ": " + key.storage_key();
   switch (rejected.kind) {
@@ -63,7 +77,7 @@ StreamVersion expected_version(std::uint64_t version) {
 }
 
 void check_reason(const RequestContext& context) {
-  if (!context.reason_required || !trim_blanks(context.reason).empty()) return;
+  if (!context.reason_required || says_something(context.reason)) return;
   throw_violations({{"reason",
                      "a reason is required: send it in the header Writ-Reason, or in the field "
                      "`reason` where the request has one"}});

@@ -34,14 +34,16 @@ sed -i 's/^labels:/pod_template_name: large\nlabels:/; s/team: ml/team: blue/' "
 BOOST_AUTO_TEST_CASE(changes_nothing_when_the_file_is_closed_as_it_was) {
   ok({"set", "run.default_queue=default"});
   const struct {
-    const char *name, *editor;
-  } rows[] = {{"untouched", "exit 0"},
-              {"another comment", "echo '# run.run_base_dir: x' >> \"$1\""},
-              {"failed editor", "exit 3"}};
+    const char *name, *editor, *told;
+    int status;
+  } rows[] = {
+      {"untouched", "exit 0", "writ: nothing changed\n", 0},
+      {"another comment", "echo '# run.run_base_dir: x' >> \"$1\"", "writ: nothing changed\n", 0},
+      {"failed editor", "exit 3", "writ: the editor ended with 3, so nothing changed\n", 1}};
   for (const auto& row : rows) BOOST_TEST_CONTEXT(row.name) {
       const WritRun done = run({"edit", "--yes"}, {{"VISUAL", script("editor", row.editor)}});
-      BOOST_TEST(done.status == 0, done.err);
-      BOOST_TEST(done.err == "writ: nothing changed\n");
+      BOOST_TEST(done.status == row.status, done.err);
+      BOOST_TEST(done.err == row.told);
       BOOST_TEST(done.out == "");
     }
   BOOST_TEST(kept().empty());

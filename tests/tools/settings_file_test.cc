@@ -229,6 +229,10 @@ BOOST_AUTO_TEST_CASE(that_is_wrong_is_refused_with_line_and_path) {
   } rows[] = {
       {"run.default_queue: [a\n", "line 2: this is no YAML"},
       {"a\n", "line 1: the file must be lines of `path: value`"},
+      {"run.default_queue: \"a\nsecurity.service_account: sa\n", "line 2: this line is inside"},
+      {"run.default_queue: 'a\nsecurity.service_account: sa\n", "line 2: this line is inside"},
+      {"run.default_queue: a\nsecurity.service_account: \"sa\n",
+       "line 2: security.service_account"},
       {"run.default_queue: a\n---\nlabels: {}\n", "line 3: a second document"},
       {"\nrun.default_que: a\n",
        "line 2: run.default_que: there is no setting \"run.default_que\" (did you mean "

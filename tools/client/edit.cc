@@ -102,7 +102,12 @@ class Edit {
       const int status = open_editor(file_);
       const std::string text = read_file(file_);
       const bool unchanged = text == shown;
-      if (unchanged && shown == original) return remove_file(), nothing_changed();
+      if (unchanged && shown == original) {
+        remove_file();
+        if (status == 0) return nothing_changed();
+        std::cerr << "writ: the editor ended with " << status << ", so nothing changed\n";
+        return kFailure;
+      }
       if (status != 0)
         return keep_file("the editor ended with " + std::to_string(status) +
                          ", so nothing changed");

@@ -2,8 +2,10 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "schema/utf8.h"
 #include "service/json_text.h"
@@ -193,6 +195,39 @@ std::string FileError::text(int first_line) const {
   return out + message;
 }
 
+namespace {
+
+/// The reader takes the end of the file for that of an open quotation, and with it the settings in
+/// between: a line that begins like a setting must be one.
+std::optional<FileError> find_swallowed_line(std::string_view text, const YAML::Node& settings) {
+  std::set<int> keys;
+  for (const auto& member : settings) keys.insert(member.first.Mark().line);
+  std::size_t begin = 0;
+  for (int line = 0; begin < text.size(); ++line) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view one = text.substr(begin, end - begin);
+    begin = end + 1;
+    const std::size_t name = one.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_.");
+    if (name == 0 || name >= one.size() || one[name] != ':' || keys.contains(line)) continue;
+    YAML::Mark mark;
+    mark.line = line;
+    return wrong(mark, "", "this line is inside a quoted text that begins above: a quote is open");
+  }
+  // Nor may the last one run to the end of the file.
+  const std::size_t last = text.find_last_not_of(" \t\r\n");
+  for (const auto& member : settings) {
+    const YAML::Node& value = member.second;
+    if (!value.IsScalar() || value.Mark().pos < 0) continue;
+    const auto at = static_cast<std::size_t>(value.Mark().pos);
+    if (at >= text.size() || (text[at] != '"' && text[at] != '\'') || last == text.npos) continue;
+    const bool to_the_end = text.find(text[at], at + 1) == text.npos;
+    if (to_the_end) return wrong(value.Mark(), member.first.Scalar(), "its quote is not closed");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::variant<fs::Settings, FileError> read_settings_file(std::string_view text) {
   if (!is_utf8(text)) return FileError{0, "", "the file is not UTF-8"};
   fs::Settings settings;
@@ -204,6 +239,7 @@ std::variant<fs::Settings, FileError> read_settings_file(std::string_view text) 
     if (documents.empty() || documents[0].IsNull()) return settings;
     if (!documents[0].IsMap())
       return wrong(documents[0].Mark(), "", "the file must be lines of `path: value`");
+    if (auto error = find_swallowed_line(text, documents[0])) return *error;
     for (const auto& member : documents[0])
       if (auto error = read_member(text, member.first, member.second, &settings)) return *error;
   } catch (const YAML::Exception& e) {
