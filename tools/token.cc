@@ -38,9 +38,7 @@ struct TokenCommand {
   std::string expires_in;
   std::string instance = "default";
   bool behind_proxy = false;
-  CLI::App* create = nullptr;
-  CLI::App* list = nullptr;
-  CLI::App* revoke = nullptr;
+  int (*act)(const TokenCommand&) = nullptr;  // which of the three; set while the line is read
 };
 
 Timestamp now() {
@@ -74,8 +72,7 @@ CLI::Validator validator(Check check, const char* rule) {
       "", "");
 }
 
-void add_create_options(TokenCommand& options) {
-  CLI::App& create = *options.create;
+void add_create_options(CLI::App& create, TokenCommand& options) {
   create.add_option("--name", options.name, "The actor that the log will name")
       ->type_name("NAME")
       ->required()
@@ -202,27 +199,28 @@ void add_token_file_option(CLI::App& command, std::filesystem::path& file) {
 
 void add_token_command(CommandSet& commands) {
   const auto options = std::make_shared<TokenCommand>();
-  CLI::App& token =
-      commands.add("token", "Create, list or revoke tokens: who may do what", [options] {
-        if (options->create->parsed()) return create_token(*options);
-        if (options->revoke->parsed()) return revoke_token(*options);
-        return list_tokens(*options);
-      });
+  CLI::App& token = commands.add("token", "Create, list or revoke tokens: who may do what",
+                                 [options] { return options->act(*options); });
   token.require_subcommand(1);
   token.footer(kNotes);
-  options->create = token.add_subcommand("create", "Make a token and print its secret once");
-  add_create_options(*options);
-  options->list = token.add_subcommand("list", "Show all tokens, without secrets");
-  options->revoke = token.add_subcommand("revoke", "Take a token away");
-  options->revoke->add_option("name", options->name, "Whose")->required()->type_name("NAME");
-  for (CLI::App* one : {options->create, options->list, options->revoke}) {
+  const auto add = [&](const char* name, const char* about, int (*act)(const TokenCommand&)) {
+    CLI::App* one = token.add_subcommand(name, about);
+    one->callback([options, act] { options->act = act; });
     one->add_option("--data-dir", options->file.data_directory,
                     "Directory of the service's own files")
         ->envname("WRIT_DATA_DIR")
         ->type_name("DIR")
         ->capture_default_str();
     add_token_file_option(*one, options->file.file);
-  }
+    return one;
+  };
+  add_create_options(*add("create", "Make a token and print its secret once", create_token),
+                     *options);
+  add("list", "Show all tokens, without secrets", list_tokens);
+  add("revoke", "Take a token away", revoke_token)
+      ->add_option("name", options->name, "Whose")
+      ->required()
+      ->type_name("NAME");
 }
 
 }  // namespace writ
