@@ -411,7 +411,7 @@ BOOST_AUTO_TEST_CASE(refuses_what_it_cannot_answer_and_says_why) {
        "the version of the record now is required"},
       {"a revert to itself of a record that is not there", "Revert",
        R"({"key":{"domain":"nix"},"toVersion":"2","version":"2"})", "not_found",
-       "there is no version 2 of settings v1::nix:"},
+       "settings not found: v1::nix:"},
       {"a revert to what was the newest once", "Revert", k + R"("toVersion":"1","version":"1"})",
        "failed_precondition", "settings version conflict: v1::d:"},
       {"U+0000 in a filter", "ListChanges", R"({"filter":{"actor":"a\u0000"}})", "invalid_argument",
