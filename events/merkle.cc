@@ -132,27 +132,42 @@ Proof consistency_proof(std::int64_t old_size, std::int64_t size, const NodeRead
   return proof;
 }
 
+namespace {
+
+/// The way from a node up to the root of a tree, as RFC 9162 section 2.1.3.2 and 2.1.4.2 have it.
+struct Climb {
+  std::uint64_t node, last;  // of its level: the node's number, and that of the last one
+
+  bool at_root() const { return last == 0; }
+
+  /// Goes past the node's next sibling, and past the levels where it has none. Whether that sibling
+  /// is to its left.
+  bool up() {
+    const bool left = node % 2 == 1 || node == last;
+    if (left)
+      while (node % 2 == 0 && node != 0) shift(1);
+    shift(1);
+    return left;
+  }
+
+  void shift(int levels) {
+    node >>= levels;
+    last >>= levels;
+  }
+};
+
+}  // namespace
+
 bool verify_inclusion(std::int64_t index, std::int64_t size, const Digest& leaf, const Proof& proof,
                       const Digest& root) {
   if (index < 0 || index >= size) return false;
-  std::uint64_t node = bits(index);
-  std::uint64_t last = bits(size - 1);
+  Climb climb{bits(index), bits(size - 1)};
   Digest hash = leaf;
   for (const Digest& other : proof) {
-    if (last == 0) return false;
-    if (node % 2 == 1 || node == last) {
-      hash = node_hash(other, hash);
-      while (node % 2 == 0 && node != 0) {
-        node >>= 1;
-        last >>= 1;
-      }
-    } else {
-      hash = node_hash(hash, other);
-    }
-    node >>= 1;
-    last >>= 1;
+    if (climb.at_root()) return false;
+    hash = climb.up() ? node_hash(other, hash) : node_hash(hash, other);
   }
-  return last == 0 && hash == root;
+  return climb.at_root() && hash == root;
 }
 
 bool verify_consistency(std::int64_t old_size, std::int64_t size, const Digest& old_root,
@@ -165,28 +180,19 @@ bool verify_consistency(std::int64_t old_size, std::int64_t size, const Digest& 
   if (!starts_whole && proof.empty()) return false;
   Digest old_hash = starts_whole ? old_root : proof[next++];
   Digest hash = old_hash;
-  std::uint64_t node = bits(old_size - 1);
-  std::uint64_t last = bits(size - 1);
-  const int complete = std::countr_one(node);
-  node >>= complete;
-  last >>= complete;
+  Climb climb{bits(old_size - 1), bits(size - 1)};
+  climb.shift(std::countr_one(climb.node));
   for (; next < proof.size(); ++next) {
     const Digest& other = proof[next];
-    if (last == 0) return false;
-    if (node % 2 == 1 || node == last) {
+    if (climb.at_root()) return false;
+    if (climb.up()) {
       old_hash = node_hash(other, old_hash);
       hash = node_hash(other, hash);
-      while (node % 2 == 0 && node != 0) {
-        node >>= 1;
-        last >>= 1;
-      }
     } else {
       hash = node_hash(hash, other);
     }
-    node >>= 1;
-    last >>= 1;
   }
-  return last == 0 && old_hash == old_root && hash == root;
+  return climb.at_root() && old_hash == old_root && hash == root;
 }
 
 }  // namespace writ
