@@ -36,14 +36,7 @@ long count(const RequestHead& head, std::string_view name) {
 
 Authenticator::Authenticator(IdentityOptions options, std::function<void(const std::string&)> warn)
     : options_(std::move(options)), warn_(std::move(warn)) {
-  authenticating_ = !options_.actor_header.empty();
   known();
-}
-
-bool Authenticator::anonymous() const {
-  known();
-  const std::scoped_lock lock(mutex_);
-  return !authenticating_;
 }
 
 std::shared_ptr<const Authenticator::Known> Authenticator::known() const {
@@ -54,9 +47,8 @@ std::shared_ptr<const Authenticator::Known> Authenticator::known() const {
   const auto before = std::exchange(known_, look(known_.get()));
   if (!known_->error.empty() && (!before || before->error != known_->error))
     warn_("nobody is let in: " + known_->error);
-  if (known_->exists && !authenticating_ && before)
+  if (before && before->anonymous && !known_->anonymous)
     warn_(options_.token_file.string() + " is there now: from here on callers need a token");
-  authenticating_ = authenticating_ || known_->exists;
   return known_;
 }
 
@@ -66,8 +58,9 @@ std::shared_ptr<const Authenticator::Known> Authenticator::look(const Known* bef
   now->exists = ::stat(options_.token_file.c_str(), &status) == 0 || errno != ENOENT;
   if (!now->exists) {
     // Behind a proxy nobody has a role yet; a file that was there is missed.
-    if (before != nullptr && authenticating_ && options_.actor_header.empty())
-      now->error = options_.token_file.string() + " is gone";
+    const bool proxy = !options_.actor_header.empty();
+    now->anonymous = !proxy && (before == nullptr || before->anonymous);
+    if (!proxy && !now->anonymous) now->error = options_.token_file.string() + " is gone";
     return now;
   }
   now->inode = status.st_ino;
@@ -86,7 +79,7 @@ std::shared_ptr<const Authenticator::Known> Authenticator::look(const Known* bef
 Caller Authenticator::identify(const HttpRequest& request) const {
   const auto known = this->known();
   const auto secret = bearer(request.head);
-  if (anonymous()) {
+  if (known->anonymous) {
     if (secret && secret->starts_with(kSecretPrefix))
       throw ConnectError(Code::kUnauthenticated,
                          "this server runs without authentication and knows no tokens");

@@ -42,7 +42,7 @@ class Authenticator {
   std::string trouble() const { return known()->error; }
 
   /// Whether everybody is let in.
-  bool anonymous() const;
+  bool anonymous() const { return known()->anonymous; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -52,6 +52,7 @@ class Authenticator {
     std::pair<std::int64_t, std::int64_t> changed;  // seconds and nanoseconds
     std::uint64_t inode = 0;
     bool exists = false;
+    bool anonymous = false;  // nobody has to say who they are; never again once that has ended
   };
 
   std::shared_ptr<const Known> known() const;
@@ -64,7 +65,6 @@ class Authenticator {
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const Known> known_;
   mutable Clock::time_point look_again_;
-  mutable bool authenticating_ = false;
 };
 
 }  // namespace writ
