@@ -5,9 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace CLI {
-class App;
-}
+#include "tools/cli_fwd.h"
 
 namespace writ {
 

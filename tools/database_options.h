@@ -1,10 +1,7 @@
 #pragma once
 
+#include "tools/cli_fwd.h"
 #include "tools/options.h"
-
-namespace CLI {
-class App;
-}
 
 namespace writ {
 

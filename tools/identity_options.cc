@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "tools/option_checks.h"
 #include "tools/token.h"
 
 namespace writ {
@@ -25,12 +26,7 @@ void add_caller_options(CLI::App& command, CallerOptions& options) {
                       "X-Forwarded-User; its role is a token made with --behind-proxy")
           ->envname("WRIT_ACTOR_HEADER")
           ->type_name("NAME")
-          ->check(CLI::Validator(
-              [](const std::string& text) {
-                return is_header_name(text) ? std::string()
-                                            : "\"" + text + "\" is no name of a header";
-              },
-              "", ""));
+          ->check(must_hold(is_header_name, "is no name of a header"));
   CLI::Option* proxies =
       command
           .add_option("--trusted-proxy", options.trusted_proxies,
@@ -40,16 +36,7 @@ void add_caller_options(CLI::App& command, CallerOptions& options) {
           ->type_name("ADDRESS")
           ->delimiter(',')
           ->allow_extra_args(false)
-          ->check(CLI::Validator(
-              [](const std::string& text) {
-                try {
-                  AddressRange::parse(text);
-                  return std::string();
-                } catch (const std::invalid_argument& e) {
-                  return std::string(e.what());
-                }
-              },
-              "", ""));
+          ->check(must_parse(AddressRange::parse));
   header->needs(proxies);
   proxies->needs(header);
   command

@@ -5,10 +5,7 @@
 #include <vector>
 
 #include "service/authenticator.h"
-
-namespace CLI {
-class App;
-}
+#include "tools/cli_fwd.h"
 
 namespace writ {
 

@@ -5,10 +5,7 @@
 #include <string>
 
 #include "events/checkpoint_signer.h"
-
-namespace CLI {
-class App;
-}
+#include "tools/cli_fwd.h"
 
 namespace writ {
 

@@ -5,12 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "tools/cli_fwd.h"
 #include "tools/client/api.h"
 #include "tools/options.h"
-
-namespace CLI {
-class App;
-}
 
 namespace writ {
 

@@ -11,6 +11,7 @@
 #include "tools/database_options.h"
 #include "tools/erase.h"
 #include "tools/export.h"
+#include "tools/option_checks.h"
 #include "tools/rebuild.h"
 #include "tools/token.h"
 #include "tools/verify.h"
@@ -156,15 +157,10 @@ void add_serve_options(CLI::App& command, ServeOptions& options, std::string& li
       ->type_name("ORIGIN")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            // Nor "*": without tokens, any web page could write.
-            if (is_origin(text)) return std::string();
-            return "\"" + text +
-                   "\" is no origin as browsers send it: http or https, host, and a port unless it "
-                   "is the usual one, such as https://console.example:8443";
-          },
-          "", "origin"));
+      // Nor "*": without tokens, any web page could write.
+      ->check(must_hold(is_origin,
+                        "is no origin as browsers send it: http or https, host, and a port unless "
+                        "it is the usual one, such as https://console.example:8443"));
   command
       .add_option("--log-level", options.log_level,
                   "Of the request log: info writes a line a request, warn and above none")

@@ -12,6 +12,7 @@
 #include "service/token_file.h"
 #include "tools/command.h"
 #include "tools/exit_codes.h"
+#include "tools/option_checks.h"
 
 namespace writ {
 namespace {
@@ -63,26 +64,17 @@ std::optional<hours> parse_duration(std::string_view text) {
   }
 }
 
-template <typename Check>
-CLI::Validator validator(Check check, const char* rule) {
-  return CLI::Validator(
-      [check, rule](const std::string& text) {
-        return check(text) ? std::string() : "\"" + text + "\" " + rule;
-      },
-      "", "");
-}
-
 void add_create_options(CLI::App& create, TokenCommand& options) {
   create.add_option("--name", options.name, "The actor that the log will name")
       ->type_name("NAME")
       ->required()
-      ->check(validator(is_actor_name,
+      ->check(must_hold(is_actor_name,
                         "is no name: it is 1 to 128 letters, digits, '.', '_', '@', '+' or '-', "
                         "starts with a letter or digit, and is not anonymous"));
   create.add_option("--role", options.role, "viewer, auditor, editor or admin")
       ->type_name("ROLE")
       ->required()
-      ->check(validator([](const std::string& text) { return parse_role(text).has_value(); },
+      ->check(must_hold([](const std::string& text) { return parse_role(text).has_value(); },
                         "is no role: it is viewer, auditor, editor or admin"));
   create
       .add_option("--scope", options.scopes,
@@ -90,21 +82,12 @@ void add_create_options(CLI::App& create, TokenCommand& options) {
       ->type_name("SCOPE")
       ->required()
       ->allow_extra_args(false)
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            try {
-              RoleScope::parse(text);
-              return std::string();
-            } catch (const std::invalid_argument& e) {
-              return std::string(e.what());
-            }
-          },
-          "", ""));
+      ->check(must_parse(RoleScope::parse));
   create
       .add_option("--expires-in", options.expires_in,
                   "How long it is good, such as 12h, 90d or 8w; without this for ever")
       ->type_name("TIME")
-      ->check(validator([](const std::string& text) { return parse_duration(text).has_value(); },
+      ->check(must_hold([](const std::string& text) { return parse_duration(text).has_value(); },
                         "is no time: it is like 12h, 90d or 8w"));
   create.add_option("--instance", options.instance, "The plugin instance that it speaks for")
       ->type_name("NAME")

@@ -2,9 +2,7 @@
 
 #include <filesystem>
 
-namespace CLI {
-class App;
-}
+#include "tools/cli_fwd.h"
 
 namespace writ {
 

@@ -1,12 +1,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 
 #include "schema/protojson.h"
 #include "tools/client/commands.h"
+#include "tools/client/input_file.h"
 #include "tools/client/point.h"
 #include "tools/client/print.h"
 #include "tools/client/printable.h"
@@ -24,19 +23,9 @@ struct ApplyOptions : ClientOptions {
   bool explain = false, drop_unknown = false;
 };
 
-std::string read_file(const std::string& name) {
-  std::ifstream file;
-  if (name != "-") {
-    file.open(name);
-    if (!file) throw UsageError("cannot read " + printable(name));
-  }
-  std::istream& in = name == "-" ? std::cin : file;
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 RunFile read_run(const ApplyOptions& options) {
   try {
-    RunFile run = read_run_file(read_file(options.file));
+    RunFile run = read_run_file(read_input(options.file, "a run"));
     if (run.unknown_fields.empty()) return run;
     std::string names;
     for (const std::string& name : run.unknown_fields)

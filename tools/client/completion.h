@@ -2,9 +2,7 @@
 
 #include <string>
 
-namespace CLI {
-class App;
-}
+#include "tools/cli_fwd.h"
 
 namespace writ::client {
 

@@ -12,6 +12,7 @@
 #include "schema/leaf_diff.h"
 #include "tools/client/commands.h"
 #include "tools/client/editor.h"
+#include "tools/client/input_file.h"
 #include "tools/client/print.h"
 #include "tools/client/record.h"
 #include "tools/client/setting.h"
@@ -24,28 +25,10 @@ namespace {
 namespace fs = flyteidl2::settings;
 using std::filesystem::path;
 
-/// Nobody's settings are as large; a device would have no end.
-constexpr std::size_t kLargestFile = 8 * 1024 * 1024;
-
 struct EditOptions : ClientOptions {
   std::string from_file;
   bool yes = false;
 };
-
-std::string read_file(const std::string& name) {
-  std::ifstream stream;
-  if (name != "-") stream.open(name, std::ios::binary);
-  if (name != "-" && (!stream || std::filesystem::is_directory(name)))
-    throw UsageError("cannot read " + name);
-  std::istream& in = name == "-" ? std::cin : stream;
-  std::string text;
-  char piece[4096];
-  while (in.read(piece, sizeof piece) || in.gcount() > 0) {
-    text.append(piece, static_cast<std::size_t>(in.gcount()));
-    if (text.size() > kLargestFile) throw UsageError(name + " is too large for settings");
-  }
-  return text;
-}
 
 void write_file(const path& file, const std::string& text) {
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
@@ -87,7 +70,7 @@ class Edit {
       : options_(options), api_(connect(options)), levels_(read_levels(*api_, options.key())) {}
 
   int from_file() {
-    const auto read = read_settings_file(read_file(options_.from_file));
+    const auto read = read_settings_file(read_input(options_.from_file, "settings"));
     if (const auto* error = std::get_if<FileError>(&read))
       throw UsageError(options_.from_file + ": " + error->text());
     if (!show_difference(std::get<fs::Settings>(read))) return nothing_changed();
@@ -100,7 +83,7 @@ class Edit {
     std::string shown = original;
     for (;;) {
       const int status = open_editor(file_);
-      const std::string text = read_file(file_);
+      const std::string text = read_input(file_, "settings");
       const bool unchanged = text == shown;
       if (unchanged && shown == original) {
         remove_file();
