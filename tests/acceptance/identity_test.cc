@@ -53,6 +53,11 @@ std::size_t rank(const std::string& role) {
   return static_cast<std::size_t>(std::find(kRoles.begin(), kRoles.end(), role) - kRoles.begin());
 }
 
+std::string contents(const std::string& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
 std::string replaced(std::string text, const std::string& what, const std::string& by) {
   if (const auto at = text.find(what); at != std::string::npos) text.replace(at, what.size(), by);
   return text;
@@ -220,7 +225,6 @@ BOOST_FIXTURE_TEST_CASE(changes_without_a_restart, Guarded) {
 }
 
 BOOST_FIXTURE_TEST_CASE(ends_a_stream_whose_token_was_revoked, Guarded) {
-  const std::string request = "{}";
   tokens.create("w", "auditor", "*");
   BOOST_REQUIRE(await(tokens.as("w"), "ok"));
   tokens.revoke("w");
@@ -235,8 +239,7 @@ BOOST_FIXTURE_TEST_CASE(ends_a_stream_whose_token_was_revoked, Guarded) {
 BOOST_FIXTURE_TEST_CASE(ends_when_the_token_expires, Guarded) {
   tokens.create("short", "viewer", "*", {"--expires-in", "1h"});
   BOOST_REQUIRE(await(tokens.as("short"), "ok"));
-  std::ifstream in(tokens.path());
-  std::string file((std::istreambuf_iterator<char>(in)), {});
+  std::string file = contents(tokens.path());
   const auto at = file.find("\"expires\":\"") + 11;
   file.replace(at, 4, "2001");
   std::ofstream(tokens.path()) << file;
@@ -245,8 +248,7 @@ BOOST_FIXTURE_TEST_CASE(ends_when_the_token_expires, Guarded) {
 
 BOOST_FIXTURE_TEST_CASE(is_nobody_while_the_file_cannot_be_read, Guarded) {
   BOOST_REQUIRE(await(tokens.as("writer"), "ok"));
-  std::ifstream in(tokens.path());
-  const std::string good((std::istreambuf_iterator<char>(in)), {});
+  const std::string good = contents(tokens.path());
   for (const char* bad : {"{", R"({"tokens":[{"name":"x"}]})", R"({"token":[]})"}) {
     std::ofstream(tokens.path()) << bad;
     BOOST_TEST(await(tokens.as("writer"), "unavailable"));
@@ -367,8 +369,7 @@ BOOST_AUTO_TEST_CASE(keeps_no_secret_and_a_file_for_its_owner) {
   Tokens tokens;
   const std::string secret = tokens.create("ci", "editor", "production/analytics");
   BOOST_TEST(secret.size() == 48u);
-  std::ifstream in(tokens.path());
-  const std::string file((std::istreambuf_iterator<char>(in)), {});
+  const std::string file = contents(tokens.path());
   BOOST_TEST(file.find(secret.substr(5)) == std::string::npos);
   namespace fs = std::filesystem;
   BOOST_TEST((fs::status(tokens.path()).permissions() ==
@@ -380,8 +381,7 @@ BOOST_AUTO_TEST_CASE(keeps_no_secret_and_a_file_for_its_owner) {
 
 BOOST_AUTO_TEST_CASE(refuses_what_makes_no_sense_and_changes_nothing) {
   Tokens tokens({"ci"});
-  std::ifstream in(tokens.path());
-  const std::string before((std::istreambuf_iterator<char>(in)), {});
+  const std::string before = contents(tokens.path());
   struct Row {
     std::vector<std::string> arguments;
     int status;
@@ -415,8 +415,7 @@ BOOST_AUTO_TEST_CASE(refuses_what_makes_no_sense_and_changes_nothing) {
   const WritRun revoke = run_writ({"token", "revoke", "--token-file", tokens.path(), "nobody"});
   BOOST_TEST(revoke.status == 1);
   BOOST_TEST(revoke.err.find("there is no token named nobody") != std::string::npos, revoke.err);
-  std::ifstream again(tokens.path());
-  BOOST_TEST(std::string((std::istreambuf_iterator<char>(again)), {}) == before);
+  BOOST_TEST(contents(tokens.path()) == before);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
