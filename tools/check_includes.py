@@ -2,7 +2,7 @@
 """Checks which way includes go: tools/check_includes.py [ROOT]
 
 Each folder may include itself and those before it; database and HTTP libraries stay where they belong; project headers
-are included by their path from the root. Prints one line a fault, `file:line: what is wrong`; exit code 1 if there is any.
+are included by their path from the root; a source includes its own header first. Prints one line a fault, `file:line: what is wrong`; exit code 1 if there is any.
 """
 
 import pathlib
@@ -48,6 +48,12 @@ def faults_of_file(root, file):
     text = file.read_text(encoding="utf-8")
     if file.suffix == ".h" and not re.search(r"^#pragma once$", text, re.MULTILINE):
         yield f"{path}:1: a header needs #pragma once"
+    own = path.removesuffix("cc") + "h"
+    if layer is not None and file.suffix == ".cc" and (root / own).exists():
+        # So that every build shows that the header brings what it needs.
+        first = next((line for line in text.splitlines() if INCLUDE.match(line)), "")
+        if first != f'#include "{own}"':
+            yield f"{path}:1: include \"{own}\" before everything else"
     for number, line in enumerate(text.splitlines(), 1):
         for fault in faults_of_line(path, line, layer):
             yield f"{path}:{number}: {fault}"

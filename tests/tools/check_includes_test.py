@@ -15,6 +15,7 @@ FINE = {
     "migrations/m.h": "#pragma once\n",
     "service/c.cc": '#include "projections/p.h"  // not pqxx::work\n#include <httplib.h>\nauto t = "pqxx::";\n',
     "projections/p.h": "#pragma once\nstruct P;\n",
+    "projections/p.cc": '#include "projections/p.h"\n#include <string>\n',
     "tools/main.cc": '#include "service/c.h"\n',
     "tests/events/t.cc": '#include "tests/support/x.h"\n#include <pqxx/pqxx>\n',
 }
@@ -30,6 +31,8 @@ FAULTS = {
     "libpqxx": ("service/x.cc", "#include <pqxx/pqxx>\n", "service/x.cc:1: pqxx has no place here"),
     "libpqxx by name": ("service/x.cc", "int f(pqxx::work&);\n", "service/x.cc:1: pqxx has no place here"),
     "httplib": ("events/x.cc", "#include <httplib.h>\n", "events/x.cc:1: httplib has no place here"),
+    "own header late": ("schema/a.cc", '#include <string>\n#include "schema/a.h"\n',
+                        'schema/a.cc:1: include "schema/a.h" before everything else'),
     "no pragma": ("events/x.h", "struct X;\n", "events/x.h:1: a header needs #pragma once"),
 }
 
