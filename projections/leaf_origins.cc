@@ -45,7 +45,7 @@ std::vector<Position> LeafOrigins::find(const std::vector<VersionedPath>& wanted
   {
     const std::scoped_lock lock(mutex_);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      if (const auto position = kept(keys[i]))
+      if (const Position* position = kept_.find(keys[i]))
         found[i] = *position;
       else
         places.push_back(i);
@@ -67,26 +67,9 @@ std::vector<Position> LeafOrigins::find(const std::vector<VersionedPath>& wanted
       throw CorruptLog("the index of changed settings has nothing about " + missing[i].path +
                        " of " + missing[i].stream);
     found[places[i]] = *positions[i];
-    keep(keys[places[i]], *positions[i]);
+    kept_.keep(std::move(keys[places[i]]), *positions[i]);
   }
   return found;
-}
-
-std::optional<Position> LeafOrigins::kept(const std::string& key) {
-  if (const auto place = newer_.find(key); place != newer_.end()) return place->second;
-  const auto place = older_.find(key);
-  if (place == older_.end()) return std::nullopt;
-  const Position position = place->second;
-  keep(key, position);
-  return position;
-}
-
-void LeafOrigins::keep(const std::string& key, Position position) {
-  if (newer_.size() >= capacity_ / 2) {
-    older_ = std::move(newer_);
-    newer_.clear();
-  }
-  newer_[key] = position;
 }
 
 }  // namespace writ

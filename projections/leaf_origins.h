@@ -2,14 +2,12 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <mutex>
-#include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "events/connection_pool.h"
+#include "projections/bounded_cache.h"
 #include "projections/changed_paths.h"
 
 namespace writ {
@@ -28,7 +26,7 @@ class LeafOrigins {
  public:
   /// `pool` is used for what is not known yet; `index` must follow the same log.
   LeafOrigins(ConnectionPool& pool, const ChangedPaths& index, std::size_t capacity = 256 * 1024)
-      : pool_(pool), index_(index), capacity_(capacity) {}
+      : pool_(pool), index_(index), kept_(capacity) {}
 
   /// For each of `wanted` the position of the event that last changed the path in its stream, up to
   /// and including that version. Throws ReadModelBehind when the index of changed paths is not
@@ -38,17 +36,10 @@ class LeafOrigins {
                              std::chrono::steady_clock::time_point deadline);
 
  private:
-  using Positions = std::unordered_map<std::string, Position>;
-
-  std::optional<Position> kept(const std::string& key);
-  void keep(const std::string& key, Position position);
-
   ConnectionPool& pool_;
   const ChangedPaths& index_;
-  const std::size_t capacity_;
   std::mutex mutex_;
-  /// The newer half of what is kept, and the older: when the newer is full, the older is dropped.
-  Positions newer_, older_;
+  BoundedCache<std::string, Position> kept_;
 };
 
 }  // namespace writ

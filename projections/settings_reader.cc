@@ -4,23 +4,12 @@
 #include <set>
 
 #include "projections/settings.h"
-#include "schema/protojson.h"
 
 namespace writ {
 namespace {
 
 constexpr std::chrono::milliseconds kLeast{250};  // that a query is given
 constexpr std::size_t kMostReads = 32;  // in one query: leaves some of a crowd to the other queries
-
-/// A row of our own table. One that cannot be read is a broken table, not a bad request.
-std::shared_ptr<const StoredSettings> parse(const SettingsRow& row) {
-  auto stored = std::make_shared<StoredSettings>();
-  const JsonRead read = read_json(row.data, &stored->settings, JsonMode::kStored);
-  if (read.error)
-    throw CorruptLog("the settings row " + row.key + " cannot be read: " + read.error->message());
-  stored->version = row.version;
-  return stored;
-}
 
 }  // namespace
 
@@ -116,7 +105,7 @@ SettingsReader::Rows SettingsReader::query(const std::vector<std::shared_ptr<Rea
   for (const SettingsRow& row : found.rows) {
     Row& read = rows.by_key[row.key];
     try {
-      read.stored = parse(row);
+      read.stored = parsed_.parse(row);
     } catch (const CorruptLog&) {
       read.unreadable = std::current_exception();
     }

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <cstdint>
 #include <deque>
 #include <exception>
 #include <memory>
@@ -13,15 +12,9 @@
 
 #include "events/connection_pool.h"
 #include "events/types.h"
-#include "flyteidl2/settings/settings_definition.pb.h"
+#include "projections/parsed_rows.h"
 
 namespace writ {
-
-/// What one scope stores, read and ready to merge.
-struct StoredSettings {
-  flyteidl2::settings::Settings settings;
-  std::int64_t version;
-};
 
 /// Reads settings rows for many threads. Whoever finds a query free runs one for everybody who
 /// waits at that moment, so that under load many reads share a query, and the rows they have in
@@ -76,6 +69,7 @@ class SettingsReader {
   static void hand_out(const Rows& rows, Read& read);
 
   ConnectionPool& pool_;
+  ParsedRows parsed_;
   std::mutex mutex_;
   std::deque<std::shared_ptr<Read>> waiting_;
   std::size_t free_;  // queries that may still be begun

@@ -158,8 +158,8 @@ bool Reader::read_fields(dom::object in, const MessageType& type, pb::Message* o
 }
 
 bool Reader::read_field(dom::element in, const Field& field, pb::Message* out, const Path& path) {
-  if (field.descriptor->is_map()) return read_map(in, field, out, path);
-  if (field.descriptor->is_repeated()) return read_array(in, field, out, path);
+  if (field.is_map) return read_map(in, field, out, path);
+  if (field.is_repeated) return read_array(in, field, out, path);
   const Outcome outcome = read_value(in, field, out, path);
   if (outcome == Outcome::kSkipped) note_ignored(path);
   return outcome != Outcome::kRefused;
@@ -208,7 +208,7 @@ bool Reader::read_map_key(std::string_view in, const Field& field, pb::Message* 
   const auto fits = [](const auto& number, auto limits) {
     return number && *number >= limits.min() && *number <= limits.max();
   };
-  switch (key->cpp_type()) {
+  switch (field.cpp_type) {
     case pb::FieldDescriptor::CPPTYPE_STRING:
       reflection->SetString(entry, key, std::string(in));
       return true;
@@ -221,7 +221,7 @@ bool Reader::read_map_key(std::string_view in, const Field& field, pb::Message* 
       // Digits only: two spellings of one key would be a duplicate that nobody sees.
       const auto number = parse_uint64(in);
       if (!number || std::to_string(*number) != in) break;
-      if (key->cpp_type() == pb::FieldDescriptor::CPPTYPE_UINT64) {
+      if (field.cpp_type == pb::FieldDescriptor::CPPTYPE_UINT64) {
         reflection->SetUInt64(entry, key, *number);
         return true;
       }
@@ -232,7 +232,7 @@ bool Reader::read_map_key(std::string_view in, const Field& field, pb::Message* 
     default: {
       const auto number = parse_int64(in);
       if (!number || std::to_string(*number) != in) break;
-      if (key->cpp_type() == pb::FieldDescriptor::CPPTYPE_INT64) {
+      if (field.cpp_type == pb::FieldDescriptor::CPPTYPE_INT64) {
         reflection->SetInt64(entry, key, *number);
         return true;
       }
@@ -248,10 +248,10 @@ Outcome Reader::read_value(dom::element in, const Field& field, pb::Message* out
                            const Path& path) {
   const pb::FieldDescriptor* descriptor = field.descriptor;
   const pb::Reflection* reflection = field.owner->reflection(*out);
-  switch (descriptor->cpp_type()) {
+  switch (field.cpp_type) {
     case pb::FieldDescriptor::CPPTYPE_MESSAGE: {
-      pb::Message* inner = descriptor->is_repeated() ? reflection->AddMessage(out, descriptor)
-                                                     : reflection->MutableMessage(out, descriptor);
+      pb::Message* inner = field.is_repeated ? reflection->AddMessage(out, descriptor)
+                                             : reflection->MutableMessage(out, descriptor);
       return read_message(in, *field.message, inner, path) ? Outcome::kStored : Outcome::kRefused;
     }
     case pb::FieldDescriptor::CPPTYPE_STRING:
@@ -263,7 +263,7 @@ Outcome Reader::read_value(dom::element in, const Field& field, pb::Message* out
       if (in.get_bool().get(value) != simdjson::SUCCESS) {
         return refuse_value(path, "must be true or false");
       }
-      if (descriptor->is_repeated()) {
+      if (field.is_repeated) {
         reflection->AddBool(out, descriptor, value);
       } else {
         reflection->SetBool(out, descriptor, value);
@@ -279,7 +279,7 @@ Outcome Reader::read_text(dom::element in, const Field& field, pb::Message* out,
   const auto text = as_text(in);
   if (!text) return refuse_value(path, "must be a string");
   std::string value;
-  if (field.descriptor->type() == pb::FieldDescriptor::TYPE_BYTES) {
+  if (field.is_bytes) {
     auto bytes = decode_base64(*text);
     if (!bytes) return refuse_value(path, "must be base64");
     value = std::move(*bytes);
@@ -287,7 +287,7 @@ Outcome Reader::read_text(dom::element in, const Field& field, pb::Message* out,
     value = *text;
   }
   const pb::Reflection* reflection = field.owner->reflection(*out);
-  if (field.descriptor->is_repeated()) {
+  if (field.is_repeated) {
     reflection->AddString(out, field.descriptor, std::move(value));
   } else {
     reflection->SetString(out, field.descriptor, std::move(value));
@@ -316,7 +316,7 @@ Outcome Reader::read_number(dom::element in, const Field& field, pb::Message* ou
     if (!number || *number < Limits::min() || *number > Limits::max()) {
       return refuse_value(path, range_rule<Integer>());
     }
-    if (descriptor->is_repeated()) {
+    if (field.is_repeated) {
       (reflection->*add)(out, descriptor, static_cast<Integer>(*number));
     } else {
       (reflection->*set)(out, descriptor, static_cast<Integer>(*number));
@@ -324,7 +324,7 @@ Outcome Reader::read_number(dom::element in, const Field& field, pb::Message* ou
     return Outcome::kStored;
   };
   using R = pb::Reflection;
-  switch (descriptor->cpp_type()) {
+  switch (field.cpp_type) {
     case pb::FieldDescriptor::CPPTYPE_INT32:
       return store(as_int64(in), std::int32_t{}, &R::SetInt32, &R::AddInt32);
     case pb::FieldDescriptor::CPPTYPE_INT64:
@@ -342,11 +342,11 @@ Outcome Reader::read_number(dom::element in, const Field& field, pb::Message* ou
   if (is_float && std::isfinite(*number) && std::abs(*number) > FLT_MAX) {
     return refuse_value(path, "must be a number in range");
   }
-  if (is_float && descriptor->is_repeated()) {
+  if (is_float && field.is_repeated) {
     reflection->AddFloat(out, descriptor, static_cast<float>(*number));
   } else if (is_float) {
     reflection->SetFloat(out, descriptor, static_cast<float>(*number));
-  } else if (descriptor->is_repeated()) {
+  } else if (field.is_repeated) {
     reflection->AddDouble(out, descriptor, *number);
   } else {
     reflection->SetDouble(out, descriptor, *number);
@@ -389,7 +389,7 @@ Outcome Reader::read_enum(dom::element in, const Field& field, pb::Message* out,
     if (field.is_null_value && number != 0) return refuse_value(path, "must be null");
   }
   const pb::Reflection* reflection = field.owner->reflection(*out);
-  if (field.descriptor->is_repeated()) {
+  if (field.is_repeated) {
     reflection->AddEnumValue(out, field.descriptor, number);
   } else {
     reflection->SetEnumValue(out, field.descriptor, number);

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "schema/json_output.h"
 #include "schema/leaf.h"
 
 namespace writ::protojson {
@@ -12,6 +13,13 @@ namespace pb = google::protobuf;
 
 bool is_generated(const pb::Descriptor& descriptor) {
   return descriptor.file()->pool() == pb::DescriptorPool::generated_pool();
+}
+
+bool is_plain(const pb::FieldDescriptor& field) {
+  // A float of -0 is not its default.
+  return !field.is_repeated() && !field.has_presence() &&
+         field.cpp_type() != pb::FieldDescriptor::CPPTYPE_FLOAT &&
+         field.cpp_type() != pb::FieldDescriptor::CPPTYPE_DOUBLE;
 }
 
 const MessageType& generated_type(const pb::Descriptor& descriptor) {
@@ -52,7 +60,10 @@ const MessageType& TypeTable::build(const pb::Descriptor& descriptor) {
     const bool is_value =
         message && message->well_known_type() == pb::Descriptor::WELLKNOWNTYPE_VALUE;
     type.fields.push_back({field, &type, type.fields.size(), message ? &build(*message) : nullptr,
-                           is_null_value, is_null_value || is_value});
+                           is_null_value, is_null_value || is_value, field->cpp_type(),
+                           field->is_repeated(), field->is_map(),
+                           field->type() == pb::FieldDescriptor::TYPE_BYTES, is_plain(*field),
+                           JsonOutput::quoted_key(field->json_name())});
   }
   for (const Field& field : type.fields) {
     type.by_name.emplace(field.descriptor->json_name(), &field);

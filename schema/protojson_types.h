@@ -3,6 +3,7 @@
 #include <google/protobuf/message.h>
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -19,6 +20,14 @@ struct Field {
   const MessageType* message;  ///< The type of a message field, else null.
   bool is_null_value;          ///< A google.protobuf.NullValue, whose only value is JSON's null.
   bool takes_null;             ///< Whether null is a value of the field and not its absence.
+  google::protobuf::FieldDescriptor::CppType cpp_type;
+  bool is_repeated;  ///< A map, too.
+  bool is_map;
+  bool is_bytes;
+  /// A string, a boolean, an integer or an enum that is absent when it has its default, which is
+  /// zero or empty.
+  bool is_plain;
+  std::string key;  ///< Its camelCase name as it stands in a text, with quotes and colon.
 };
 
 /// What reading and writing need to know about a message type. Immutable once built.

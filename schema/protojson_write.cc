@@ -1,7 +1,5 @@
 #include <google/protobuf/dynamic_message.h>
 #include <google/protobuf/message.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 
 #include <algorithm>
 #include <charconv>
@@ -10,6 +8,7 @@
 #include <stdexcept>
 
 #include "schema/base64.h"
+#include "schema/json_output.h"
 #include "schema/protojson.h"
 #include "schema/protojson_text.h"
 #include "schema/protojson_types.h"
@@ -26,13 +25,12 @@ namespace pb = google::protobuf;
 
 class MessageWriter {
  public:
-  explicit MessageWriter(rapidjson::StringBuffer* out) : writer_(*out) {}
+  explicit MessageWriter(std::string* out) : out_(out) {}
 
   void write_message(const pb::Message& message, const MessageType& type);
 
  private:
   void write_fields(const pb::Message& message, const MessageType& type);
-  void write_field(const pb::Message& message, const Field& field);
   void write_array(const pb::Message& message, const Field& field);
   void write_map(const pb::Message& message, const Field& field);
   void write_any(const pb::Message& message, const MessageType& type);
@@ -42,19 +40,17 @@ class MessageWriter {
   /// Writes a singular field, or an element of a repeated one.
   void write_value(const pb::Message& message, const Field& field, int index);
 
-  void write_text(std::string_view text) {
-    writer_.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
-  }
-  void write_key(std::string_view key) {
-    writer_.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
-  }
+  /// Writes a singular field without presence, name and all, unless it has its default.
+  void write_unless_default(const pb::Message& message, const Field& field);
+  void write_string(const std::string& text, const Field& field);
   template <typename Integer>
   void write_integer(Integer number);
   template <typename Float>
   void write_float(Float number);
+  void write_bool(bool value) { out_.plain(value ? "true" : "false"); }
   void write_enum(int number, const Field& field);
 
-  rapidjson::Writer<rapidjson::StringBuffer> writer_;
+  JsonOutput out_;
 };
 
 template <typename Integer>
@@ -63,9 +59,9 @@ void MessageWriter::write_integer(Integer number) {
   const auto end = std::to_chars(std::begin(digits), std::end(digits), number).ptr;
   const std::string_view text(digits, static_cast<std::size_t>(end - digits));
   if constexpr (sizeof(Integer) == 8) {
-    write_text(text);
+    out_.text(text);
   } else {
-    writer_.RawValue(text.data(), text.size(), rapidjson::kNumberType);
+    out_.plain(text);
   }
 }
 
@@ -81,8 +77,8 @@ bool reads_back(const char* begin, const char* end, float number) {
 /// read as one, with a loss, is written so that it does not.
 template <typename Float>
 void MessageWriter::write_float(Float number) {
-  if (std::isnan(number)) return write_text("NaN");
-  if (std::isinf(number)) return write_text(number > 0 ? "Infinity" : "-Infinity");
+  if (std::isnan(number)) return out_.text("NaN");
+  if (std::isinf(number)) return out_.text(number > 0 ? "Infinity" : "-Infinity");
   constexpr Float kMaxPlain = 9007199254740992;  // 2^53
   char digits[32];
   const char* end = std::abs(number) >= kMaxPlain
@@ -97,14 +93,22 @@ void MessageWriter::write_float(Float number) {
   }
   std::string_view text(digits, static_cast<std::size_t>(end - digits));
   if (text == "-0") text = "-0.0";
-  writer_.RawValue(text.data(), text.size(), rapidjson::kNumberType);
+  out_.plain(text);
+}
+
+void MessageWriter::write_string(const std::string& text, const Field& field) {
+  if (field.is_bytes) {
+    out_.text(encode_base64(text));
+  } else {
+    out_.text(text);
+  }
 }
 
 void MessageWriter::write_enum(int number, const Field& field) {
   if (field.is_null_value) {
-    writer_.Null();
+    out_.plain("null");
   } else if (const auto* value = field.descriptor->enum_type()->FindValueByNumber(number)) {
-    write_text(value->name());
+    out_.text(value->name());
   } else {
     write_integer(number);
   }
@@ -136,39 +140,75 @@ void MessageWriter::write_message(const pb::Message& message, const MessageType&
     case pb::Descriptor::WELLKNOWNTYPE_STRUCT:
       return write_map(message, type.fields[0]);
     default:
-      writer_.StartObject();
+      out_.begin_object();
       write_fields(message, type);
-      writer_.EndObject();
+      out_.end_object();
   }
 }
 
 void MessageWriter::write_fields(const pb::Message& message, const MessageType& type) {
   const pb::Reflection* reflection = type.reflection(message);
   for (const Field& field : type.fields) {
-    const bool present = field.descriptor->is_repeated()
-                             ? reflection->FieldSize(message, field.descriptor) != 0
-                             : reflection->HasField(message, field.descriptor);
+    if (field.is_plain) {
+      write_unless_default(message, field);
+      continue;
+    }
+    const bool present = field.is_repeated ? reflection->FieldSize(message, field.descriptor) != 0
+                                           : reflection->HasField(message, field.descriptor);
     if (!present) continue;
-    write_key(field.descriptor->json_name());
-    write_field(message, field);
+    out_.key_of(field.key);
+    if (field.is_map) {
+      write_map(message, field);
+    } else if (field.is_repeated) {
+      write_array(message, field);
+    } else {
+      write_value(message, field, -1);
+    }
   }
 }
 
-void MessageWriter::write_field(const pb::Message& message, const Field& field) {
-  if (field.descriptor->is_map()) {
-    write_map(message, field);
-  } else if (field.descriptor->is_repeated()) {
-    write_array(message, field);
-  } else {
-    write_value(message, field, -1);
+void MessageWriter::write_unless_default(const pb::Message& message, const Field& field) {
+  const pb::FieldDescriptor* descriptor = field.descriptor;
+  const pb::Reflection* reflection = field.owner->reflection(message);
+  const auto write_unless_zero = [&](auto number) {
+    if (number == 0) return;
+    out_.key_of(field.key);
+    write_integer(number);
+  };
+  switch (field.cpp_type) {
+    case pb::FieldDescriptor::CPPTYPE_STRING: {
+      std::string scratch;
+      const std::string& text = reflection->GetStringReference(message, descriptor, &scratch);
+      if (text.empty()) return;
+      out_.key_of(field.key);
+      return write_string(text, field);
+    }
+    case pb::FieldDescriptor::CPPTYPE_ENUM: {
+      const int number = reflection->GetEnumValue(message, descriptor);
+      if (number == 0) return;
+      out_.key_of(field.key);
+      return write_enum(number, field);
+    }
+    case pb::FieldDescriptor::CPPTYPE_BOOL:
+      if (!reflection->GetBool(message, descriptor)) return;
+      out_.key_of(field.key);
+      return write_bool(true);
+    case pb::FieldDescriptor::CPPTYPE_INT32:
+      return write_unless_zero(reflection->GetInt32(message, descriptor));
+    case pb::FieldDescriptor::CPPTYPE_INT64:
+      return write_unless_zero(reflection->GetInt64(message, descriptor));
+    case pb::FieldDescriptor::CPPTYPE_UINT32:
+      return write_unless_zero(reflection->GetUInt32(message, descriptor));
+    default:
+      return write_unless_zero(reflection->GetUInt64(message, descriptor));
   }
 }
 
 void MessageWriter::write_array(const pb::Message& message, const Field& field) {
-  writer_.StartArray();
+  out_.begin_array();
   const int size = field.owner->reflection(message)->FieldSize(message, field.descriptor);
   for (int i = 0; i < size; ++i) write_value(message, field, i);
-  writer_.EndArray();
+  out_.end_array();
 }
 
 /// The text of a map key.
@@ -201,12 +241,12 @@ void MessageWriter::write_map(const pb::Message& message, const Field& field) {
     entries.emplace_back(key_text(entry, field.message->fields[0]), &entry);
   }
   std::sort(entries.begin(), entries.end());
-  writer_.StartObject();
+  out_.begin_object();
   for (const auto& [key, entry] : entries) {
-    write_key(key);
+    out_.key(key);
     write_value(*entry, field.message->fields[1], -1);
   }
-  writer_.EndObject();
+  out_.end_object();
 }
 
 void MessageWriter::write_value(const pb::Message& message, const Field& field, int index) {
@@ -217,7 +257,7 @@ void MessageWriter::write_value(const pb::Message& message, const Field& field, 
                      : (reflection->*element)(message, descriptor, index);
   };
   using R = pb::Reflection;
-  switch (descriptor->cpp_type()) {
+  switch (field.cpp_type) {
     case pb::FieldDescriptor::CPPTYPE_MESSAGE:
       return write_message(index < 0 ? reflection->GetMessage(message, descriptor)
                                      : reflection->GetRepeatedMessage(message, descriptor, index),
@@ -227,14 +267,12 @@ void MessageWriter::write_value(const pb::Message& message, const Field& field, 
       const std::string& text =
           index < 0 ? reflection->GetStringReference(message, descriptor, &scratch)
                     : reflection->GetRepeatedStringReference(message, descriptor, index, &scratch);
-      const bool is_bytes = descriptor->type() == pb::FieldDescriptor::TYPE_BYTES;
-      return is_bytes ? write_text(encode_base64(text)) : write_text(text);
+      return write_string(text, field);
     }
     case pb::FieldDescriptor::CPPTYPE_ENUM:
       return write_enum(get(&R::GetEnumValue, &R::GetRepeatedEnumValue), field);
     case pb::FieldDescriptor::CPPTYPE_BOOL:
-      writer_.Bool(get(&R::GetBool, &R::GetRepeatedBool));
-      return;
+      return write_bool(get(&R::GetBool, &R::GetRepeatedBool));
     case pb::FieldDescriptor::CPPTYPE_INT32:
       return write_integer(get(&R::GetInt32, &R::GetRepeatedInt32));
     case pb::FieldDescriptor::CPPTYPE_INT64:
@@ -254,7 +292,7 @@ void MessageWriter::write_any(const pb::Message& message, const MessageType& typ
   const pb::Reflection* reflection = type.reflection(message);
   const std::string url = reflection->GetString(message, type.fields[0].descriptor);
   const std::string bytes = reflection->GetString(message, type.fields[1].descriptor);
-  writer_.StartObject();
+  out_.begin_object();
   if (!url.empty()) {
     const pb::Descriptor* inner_type =
         pb::DescriptorPool::generated_pool()->FindMessageTypeByName(url.substr(url.rfind('/') + 1));
@@ -262,17 +300,17 @@ void MessageWriter::write_any(const pb::Message& message, const MessageType& typ
     const std::unique_ptr<pb::Message> inner(
         pb::MessageFactory::generated_factory()->GetPrototype(inner_type)->New());
     if (!inner->ParseFromString(bytes)) refuse(message);
-    write_key("@type");
-    write_text(url);
+    out_.key("@type");
+    out_.text(url);
     const TypeHandle handle(*inner_type);
     if ((*handle).well_known == pb::Descriptor::WELLKNOWNTYPE_UNSPECIFIED) {
       write_fields(*inner, *handle);
     } else {
-      write_key("value");
+      out_.key("value");
       write_message(*inner, *handle);
     }
   }
-  writer_.EndObject();
+  out_.end_object();
 }
 
 void MessageWriter::write_time(const pb::Message& message, const MessageType& type) {
@@ -283,7 +321,7 @@ void MessageWriter::write_time(const pb::Message& message, const MessageType& ty
                         ? format_timestamp(parts)
                         : format_duration(parts);
   if (!text) refuse(message);
-  write_text(*text);
+  out_.text(*text);
 }
 
 void MessageWriter::write_field_mask(const pb::Message& message, const MessageType& type) {
@@ -296,7 +334,7 @@ void MessageWriter::write_field_mask(const pb::Message& message, const MessageTy
     if (i != 0) joined += ',';
     joined += *path;
   }
-  write_text(joined);
+  out_.text(joined);
 }
 
 void MessageWriter::write_value_message(const pb::Message& message, const MessageType& type) {
@@ -309,7 +347,7 @@ void MessageWriter::write_value_message(const pb::Message& message, const Messag
   for (const Field& field : type.fields) {
     if (reflection->HasField(message, field.descriptor)) return write_value(message, field, -1);
   }
-  writer_.Null();
+  out_.plain("null");
 }
 
 }  // namespace
@@ -317,10 +355,11 @@ void MessageWriter::write_value_message(const pb::Message& message, const Messag
 
 std::string write_json(const google::protobuf::Message& message) {
   constexpr std::size_t kTypicalSize = 1024;
-  rapidjson::StringBuffer out(nullptr, kTypicalSize);
+  std::string out;
+  out.reserve(kTypicalSize);
   const protojson::TypeHandle type(*message.GetDescriptor());
   protojson::MessageWriter(&out).write_message(message, *type);
-  return {out.GetString(), out.GetSize()};
+  return out;
 }
 
 }  // namespace writ

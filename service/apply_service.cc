@@ -17,41 +17,48 @@ namespace {
 
 constexpr std::size_t kMostViolations = 100;  // of one answer
 
-/// What one scope says, and which version of its record that is.
+/// The record of one scope: which version of it is in effect.
 struct ChainLevel {
   ScopeKey key;
   StreamVersion version;
-  std::shared_ptr<const flyteidl2::settings::Settings> settings;
 };
 
-/// The records of a chain that there are, broadest first, at a position.
+/// The records of a chain that there are, broadest first, at a position, and what they say.
 struct Chain {
   Position position;
   std::vector<ChainLevel> levels;
+  std::shared_ptr<const ReadySettings> settings;
 };
 
-Chain chain_now(SettingsReader& reader, const ScopeKey& key, const RequestContext& context) {
+Chain chain_now(SettingsReader& reader, ReadyChains& ready, const ScopeKey& key,
+                const RequestContext& context) {
   const std::vector<ScopeKey> keys = key.levels();
   std::vector<std::string> names;
   for (const ScopeKey& one : keys) names.push_back(one.storage_key());
   const SettingsReader::AtHead read = reader.fetch_at_head(names, context.deadline);
-  Chain chain{read.head, {}};
-  for (std::size_t i = 0; i < keys.size(); ++i)
-    if (const auto& stored = read.stored[i])
-      chain.levels.push_back({keys[i], {stored->version}, {stored, &stored->settings}});
+  Chain chain{read.head, {}, {}};
+  ReadyChains::Records records;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (!read.stored[i]) continue;
+    chain.levels.push_back({keys[i], {read.stored[i]->version}});
+    records[i] = read.stored[i];
+  }
+  chain.settings = ready.ready(records);
   return chain;
 }
 
 Chain chain_then(ConnectionPool& past, const ScopeKey& key, const audit::v1::Point& at,
                  const RequestContext& context) {
   return past.read(context.deadline, [&](Connection& connection) {
-    Chain chain{resolve_point(connection, at, key, "at"), {}};
-    for (StoredAt& one : chain_at(connection, key, chain.position)) {
+    Chain chain{resolve_point(connection, at, key, "at"), {}, {}};
+    const std::vector<StoredAt> records = chain_at(connection, key, chain.position);
+    std::vector<Level> levels;
+    for (const StoredAt& one : records) {
       if (!one.event) continue;
-      chain.levels.push_back(
-          {one.key, one.event->version,
-           std::make_shared<const flyteidl2::settings::Settings>(std::move(one.settings))});
+      chain.levels.push_back({one.key, one.event->version});
+      levels.push_back({one.key.scope(), &one.settings});
     }
+    chain.settings = std::make_shared<const ReadySettings>(levels);
     return chain;
   });
 }
@@ -113,15 +120,11 @@ void ApplyService::apply_run(const RequestContext& context, apply::v1::ApplyRunR
                              apply::v1::ApplyRunResponse* response) {
   const ScopeKey key = checked_key(context, key_of(request));
   const bool now = request.at().at_case() == audit::v1::Point::AT_NOT_SET;
-  const Chain chain = now ? chain_now(sources_.reader, key, context)
+  const Chain chain = now ? chain_now(sources_.reader, ready_, key, context)
                           : chain_then(sources_.past, key, request.at(), context);
-  std::vector<Level> levels;
-  for (const ChainLevel& level : chain.levels)
-    levels.push_back({level.key.scope(), level.settings.get()});
-
   response->mutable_run_spec()->Swap(request.mutable_run_spec());
   response->mutable_tasks()->Swap(request.mutable_tasks());
-  Explained explained = apply_settings(levels, response->mutable_run_spec(),
+  Explained explained = apply_settings(*chain.settings, response->mutable_run_spec(),
                                        response->mutable_tasks(), response->GetArena());
   if (explained.violations.size() > kMostViolations) explained.violations.resize(kMostViolations);
   refuse(explained.violations);

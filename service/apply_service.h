@@ -5,6 +5,7 @@
 #include "projections/leaf_origins.h"
 #include "projections/settings_reader.h"
 #include "service/connect.h"
+#include "service/ready_chains.h"
 #include "writ/apply/v1/apply.pb.h"
 
 namespace writ {
@@ -31,6 +32,7 @@ class ApplyService {
 
  private:
   ApplySources sources_;
+  ReadyChains ready_;
 };
 
 /// Serves the method. `service` must outlive the router.

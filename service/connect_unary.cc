@@ -1,5 +1,6 @@
 #include <google/protobuf/arena.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -12,6 +13,8 @@ namespace {
 
 constexpr std::size_t kArenaBlock = 4096;
 constexpr std::size_t kNextBlock = 8192;
+constexpr std::size_t kLargestBlock = std::size_t{64} << 10;
+constexpr std::size_t kMessagePerByte = 4;
 
 // A request message as it came, from a body or from a query.
 struct UnaryInput {
@@ -52,7 +55,9 @@ void call_unary(const RpcMethod& method, const RouterOptions& options, const Una
   google::protobuf::ArenaOptions arena_options;
   arena_options.initial_block = block.data();
   arena_options.initial_block_size = block.size();
-  arena_options.start_block_size = kNextBlock;
+  arena_options.start_block_size =
+      std::clamp(input.bytes.size() * kMessagePerByte, kNextBlock, kLargestBlock);
+  arena_options.max_block_size = kLargestBlock;
   google::protobuf::Arena arena(arena_options);
   google::protobuf::Message* const message = method.request->New(&arena);
   decode_message(input.codec, bytes.get(), message, notes);

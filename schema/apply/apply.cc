@@ -29,7 +29,7 @@ void apply_to_task(const ResolvedSettings& resolved, const ResourceRules& rules,
 
 }  // namespace
 
-Explained apply_settings(const std::vector<Level>& chain, flyteidl2::task::RunSpec* run,
+Explained apply_settings(const ReadySettings& settings, flyteidl2::task::RunSpec* run,
                          TaskTemplates* tasks, google::protobuf::Arena* arena) {
   Explained explained(arena);
   if (static_cast<std::size_t>(tasks->size()) > kMostTasks) {
@@ -37,8 +37,9 @@ Explained apply_settings(const std::vector<Level>& chain, flyteidl2::task::RunSp
                                   std::to_string(kMostTasks) + " are allowed");
     return explained;
   }
-  const ResolvedSettings resolved(chain);
-  const ResourceRules rules = resource_rules(resolved, &explained);
+  const ResolvedSettings& resolved = settings.resolved;
+  const ResourceRules& rules = settings.rules;
+  explained.warnings = settings.warnings;
   const std::string own_template = run->default_settings().pod_template_name();
   apply_run_fields(resolved, run, &explained);
   apply_run_maps(resolved, run, &explained);
@@ -49,6 +50,11 @@ Explained apply_settings(const std::vector<Level>& chain, flyteidl2::task::RunSp
                   &explained);
   warn_of_pod_template(own_template, &explained);
   return explained;
+}
+
+Explained apply_settings(const std::vector<Level>& chain, flyteidl2::task::RunSpec* run,
+                         TaskTemplates* tasks, google::protobuf::Arena* arena) {
+  return apply_settings(ReadySettings(chain), run, tasks, arena);
 }
 
 }  // namespace writ

@@ -70,14 +70,14 @@ Asked asked_of(Dimension dimension, const ReadList& requests, const ReadList& li
           limit.quantity ? &*limit.quantity : nullptr};
 }
 
-/// Puts an outcome into its list and tells of it.
-void write(const Outcome& outcome, Dimension dimension, Resources::ResourceEntry* entry,
+/// Puts a ruling into its list and tells of it.
+void write(const Ruling& ruling, Dimension dimension, Resources::ResourceEntry* entry,
            Entries* entries, const ListName& path, const ListName& limit_path,
            Explained* explained) {
   const Resources::ResourceName name = kNames[static_cast<std::size_t>(dimension)];
   std::string after =
-      explain_outcome(outcome, place(path, name), entry ? &entry->value() : nullptr,
-                      outcome.kept_down_by_own_limit ? place(limit_path, name) : "", explained);
+      explain_ruling(ruling, place(path, name), entry ? &entry->value() : nullptr,
+                     ruling.kept_down_by_own_limit ? place(limit_path, name) : "", explained);
   if (!entry) {
     entry = entries->Add();
     entry->set_name(name);
@@ -110,12 +110,12 @@ void fill_and_cap(const ResourceRules& rules, flyteidl2::task::RunSpec* run, Exp
   const ReadList maxima = read_list(defaults.mutable_max(), kMax, explained);
   for (const Dimension dimension : kDimensions) {
     const auto index = static_cast<std::size_t>(dimension);
-    const Outcomes outcomes = decide_default(rules, asked_of(dimension, requests, maxima));
-    if (outcomes.request)
-      write(*outcomes.request, dimension, requests.of[index].entry, defaults.mutable_requests(),
+    const Rulings rulings = decide_default(rules, asked_of(dimension, requests, maxima));
+    if (rulings.request)
+      write(*rulings.request, dimension, requests.of[index].entry, defaults.mutable_requests(),
             kRequests, kMax, explained);
-    if (outcomes.limit)
-      write(*outcomes.limit, dimension, maxima.of[index].entry, defaults.mutable_max(), kMax, kMax,
+    if (rulings.limit)
+      write(*rulings.limit, dimension, maxima.of[index].entry, defaults.mutable_max(), kMax, kMax,
             explained);
   }
 }
@@ -134,18 +134,18 @@ bool apply_to_container(const ResourceRules& rules, const std::string& path,
   bool asks_for_gpu = false;
   for (const Dimension dimension : kDimensions) {
     const Asked asked = asked_of(dimension, requests, limits);
-    const Outcomes outcomes = decide_resource(rules, asked);
+    const Rulings rulings = decide_resource(rules, asked);
     const auto index = static_cast<std::size_t>(dimension);
-    if (outcomes.request)
-      write(*outcomes.request, dimension, requests.of[index].entry, resources->mutable_requests(),
+    if (rulings.request)
+      write(*rulings.request, dimension, requests.of[index].entry, resources->mutable_requests(),
             requests_path, limits_path, explained);
-    if (outcomes.limit)
-      write(*outcomes.limit, dimension, limits.of[index].entry, resources->mutable_limits(),
+    if (rulings.limit)
+      write(*rulings.limit, dimension, limits.of[index].entry, resources->mutable_limits(),
             limits_path, limits_path, explained);
     if (dimension == Dimension::kGpu) {
-      asks_for_gpu = asks_for_device(asked, outcomes);
+      asks_for_gpu = asks_for_device(asked, rulings);
       warn_of_device(
-          asked, outcomes, [&] { return place(requests_path, kNames[index]); }, explained);
+          asked, rulings, [&] { return place(requests_path, kNames[index]); }, explained);
     }
   }
   if (resources == &none && none.ByteSizeLong() != 0) *container->mutable_resources() = none;

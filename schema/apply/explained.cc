@@ -12,7 +12,7 @@ apply::v1::Change& Explained::changed(apply::v1::Action action, std::string path
   if (before) change.set_before(*before);
   change.set_after(std::move(after));
   change.set_action(action);
-  change.set_setting(by.setting);
+  change.mutable_setting()->assign(by.setting);
   change.set_scope_level(by.scope_level);
   return change;
 }

@@ -175,23 +175,22 @@ AskedDevices apply_to_pod(const ResourceRules& rules, const std::string& path,
     lists.lines()[resource].asked.dimension = *dimension_of(resource);
   AskedDevices devices;
   for (const auto& [resource, line] : lists.lines()) {
-    const Outcomes outcomes = decide_resource(rules, line.asked);
-    const auto put = [&, &name = resource](const Outcome& outcome, const char* list,
+    const Rulings rulings = decide_resource(rules, line.asked);
+    const auto put = [&, &name = resource](const Ruling& ruling, const char* list,
                                            const std::string* before) {
-      const std::string after = explain_outcome(
-          outcome, lists.path(list, name), before,
-          outcome.kept_down_by_own_limit ? lists.path("limits", name) : "", explained);
+      const std::string after = explain_ruling(
+          ruling, lists.path(list, name), before,
+          ruling.kept_down_by_own_limit ? lists.path("limits", name) : "", explained);
       lists.write(list, name, after);
     };
-    if (outcomes.request)
-      put(*outcomes.request, "requests", line.asked.request ? &line.request_text : nullptr);
-    if (outcomes.limit)
-      put(*outcomes.limit, "limits", line.asked.limit ? &line.limit_text : nullptr);
+    if (rulings.request)
+      put(*rulings.request, "requests", line.asked.request ? &line.request_text : nullptr);
+    if (rulings.limit) put(*rulings.limit, "limits", line.asked.limit ? &line.limit_text : nullptr);
     if (line.asked.dimension != Dimension::kGpu) continue;
     warn_of_device(
-        line.asked, outcomes, [&, &name = resource] { return lists.path("requests", name); },
+        line.asked, rulings, [&, &name = resource] { return lists.path("requests", name); },
         explained);
-    if (!asks_for_device(line.asked, outcomes)) continue;
+    if (!asks_for_device(line.asked, rulings)) continue;
     devices.any = true;
     devices.names.push_back(resource);
   }

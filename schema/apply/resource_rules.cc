@@ -11,14 +11,20 @@ using apply::v1::ACTION_FILLED;
 using apply::v1::ACTION_MIRRORED;
 
 std::optional<SettingQuantity> read_setting(const st::QuantitySetting& leaf, const char* path,
-                                            Explained* explained) {
+                                            std::vector<std::string>* warnings) {
   if (leaf.state() != st::SETTING_STATE_VALUE) return std::nullopt;
   auto parsed = Quantity::parse(leaf.quantity_value());
-  if (Quantity* quantity = std::get_if<Quantity>(&parsed); quantity)
-    return SettingQuantity{std::move(*quantity), {path, leaf.scope_level()}};
-  explained->warnings.push_back(std::string("the setting ") + path +
-                                " is no quantity: " + quote(leaf.quantity_value()));
+  if (Quantity* quantity = std::get_if<Quantity>(&parsed); quantity) {
+    std::string canonical = quantity->canonical();
+    return SettingQuantity{std::move(*quantity), std::move(canonical), {path, leaf.scope_level()}};
+  }
+  warnings->push_back(std::string("the setting ") + path +
+                      " is no quantity: " + quote(leaf.quantity_value()));
   return std::nullopt;
+}
+
+std::string described(const SettingQuantity& bound) {
+  return std::string(bound.by.setting) + " " + bound.canonical;
 }
 
 bool is_above_zero(const Quantity* quantity) {
@@ -26,13 +32,15 @@ bool is_above_zero(const Quantity* quantity) {
 }
 
 /// Lowers `value` to the ceiling and to the limit, whichever is less, and says why.
-Outcome keep_down(Outcome value, const std::optional<SettingQuantity>& max, const Quantity* limit) {
+Ruling keep_down(Ruling value, const std::optional<SettingQuantity>& max, const Quantity* limit) {
   if (max && max->quantity < *value.after) {
     value.after = &max->quantity;
+    value.canonical = &max->canonical;
     value.ceiling = &max->by;
   }
   if (limit && *limit < *value.after) {
     value.after = limit;
+    value.canonical = nullptr;
     value.ceiling = nullptr;
     value.kept_down_by_own_limit = true;
   }
@@ -40,34 +48,33 @@ Outcome keep_down(Outcome value, const std::optional<SettingQuantity>& max, cons
 }
 
 /// What a value that the caller sent becomes, when that is another one.
-std::optional<Outcome> cap(const Quantity& sent, const std::optional<SettingQuantity>& max,
-                           const Quantity* limit) {
-  Outcome outcome = keep_down({&sent, ACTION_CAPPED}, max, limit);
-  if (*outcome.after == sent) return std::nullopt;
-  outcome.by = outcome.ceiling;
-  return outcome;
+std::optional<Ruling> cap(const Quantity& sent, const std::optional<SettingQuantity>& max,
+                          const Quantity* limit) {
+  Ruling ruling = keep_down({&sent, nullptr, ACTION_CAPPED}, max, limit);
+  if (*ruling.after == sent) return std::nullopt;
+  ruling.by = ruling.ceiling;
+  return ruling;
 }
 
 }  // namespace
 
-ResourceRules resource_rules(const ResolvedSettings& resolved, Explained* explained) {
+ResourceRules resource_rules(const ResolvedSettings& resolved, std::vector<std::string>* warnings) {
   const st::TaskResourceSettings& task = resolved.settings().task_resource();
   ResourceRules rules;
-  rules.min = {read_setting(task.min().cpu(), "task_resource.min.cpu", explained),
-               read_setting(task.min().gpu(), "task_resource.min.gpu", explained),
-               read_setting(task.min().memory(), "task_resource.min.memory", explained),
-               read_setting(task.min().storage(), "task_resource.min.storage", explained)};
-  rules.max = {read_setting(task.max().cpu(), "task_resource.max.cpu", explained),
-               read_setting(task.max().gpu(), "task_resource.max.gpu", explained),
-               read_setting(task.max().memory(), "task_resource.max.memory", explained),
-               read_setting(task.max().storage(), "task_resource.max.storage", explained)};
+  rules.min = {read_setting(task.min().cpu(), "task_resource.min.cpu", warnings),
+               read_setting(task.min().gpu(), "task_resource.min.gpu", warnings),
+               read_setting(task.min().memory(), "task_resource.min.memory", warnings),
+               read_setting(task.min().storage(), "task_resource.min.storage", warnings)};
+  rules.max = {read_setting(task.max().cpu(), "task_resource.max.cpu", warnings),
+               read_setting(task.max().gpu(), "task_resource.max.gpu", warnings),
+               read_setting(task.max().memory(), "task_resource.max.memory", warnings),
+               read_setting(task.max().storage(), "task_resource.max.storage", warnings)};
   for (const Dimension dimension : kDimensions) {
     const auto& min = rules.min_of(dimension);
     const auto& max = rules.max_of(dimension);
     if (min && max && max->quantity < min->quantity)
-      explained->warnings.push_back(min->by.setting + " " + min->quantity.canonical() +
-                                    " is above " + max->by.setting + " " +
-                                    max->quantity.canonical() + ", so the latter is used for both");
+      warnings->push_back(described(*min) + " is above " + described(*max) +
+                          ", so the latter is used for both");
   }
   const st::BoolSetting& mirror = task.mirror_limits_request();
   if (mirror.state() == st::SETTING_STATE_VALUE && mirror.bool_value())
@@ -75,55 +82,58 @@ ResourceRules resource_rules(const ResolvedSettings& resolved, Explained* explai
   return rules;
 }
 
-Outcomes decide_resource(const ResourceRules& rules, const Asked& asked) {
+Rulings decide_resource(const ResourceRules& rules, const Asked& asked) {
   const auto& min = rules.min_of(asked.dimension);
   const auto& max = rules.max_of(asked.dimension);
-  Outcomes outcomes;
+  Rulings rulings;
   const Quantity* limit = asked.limit;
-  if (limit) outcomes.limit = cap(*limit, max, nullptr);
-  if (outcomes.limit) limit = outcomes.limit->after;
+  if (limit) rulings.limit = cap(*limit, max, nullptr);
+  if (rulings.limit) limit = rulings.limit->after;
 
   const Quantity* request = asked.request;
   if (request) {
-    outcomes.request = cap(*request, max, limit);
+    rulings.request = cap(*request, max, limit);
   } else if (min && (asked.dimension != Dimension::kGpu || is_above_zero(limit))) {
-    outcomes.request = keep_down({&min->quantity, ACTION_FILLED, &min->by}, max, limit);
+    rulings.request =
+        keep_down({&min->quantity, &min->canonical, ACTION_FILLED, &min->by}, max, limit);
   }
-  if (outcomes.request) request = outcomes.request->after;
+  if (rulings.request) request = rulings.request->after;
 
   if (!limit && request && rules.mirror)
-    outcomes.limit = Outcome{request, ACTION_MIRRORED, &*rules.mirror};
-  return outcomes;
+    rulings.limit = Ruling{request, rulings.request ? rulings.request->canonical : nullptr,
+                           ACTION_MIRRORED, &*rules.mirror};
+  return rulings;
 }
 
-Outcomes decide_default(const ResourceRules& rules, const Asked& asked) {
+Rulings decide_default(const ResourceRules& rules, const Asked& asked) {
   const auto& min = rules.min_of(asked.dimension);
   const auto& max = rules.max_of(asked.dimension);
-  Outcomes outcomes;
+  Rulings rulings;
   if (asked.limit)
-    outcomes.limit = cap(*asked.limit, max, nullptr);
+    rulings.limit = cap(*asked.limit, max, nullptr);
   else if (max)
-    outcomes.limit = Outcome{&max->quantity, ACTION_FILLED, &max->by};
+    rulings.limit = Ruling{&max->quantity, &max->canonical, ACTION_FILLED, &max->by};
   // A max that was filled in is the setting's, which is named for itself.
   const Quantity* own = asked.limit;
-  if (own && outcomes.limit) own = outcomes.limit->after;
+  if (own && rulings.limit) own = rulings.limit->after;
   if (asked.request)
-    outcomes.request = cap(*asked.request, max, own);
+    rulings.request = cap(*asked.request, max, own);
   else if (min)
-    outcomes.request = keep_down({&min->quantity, ACTION_FILLED, &min->by}, max, own);
-  return outcomes;
+    rulings.request =
+        keep_down({&min->quantity, &min->canonical, ACTION_FILLED, &min->by}, max, own);
+  return rulings;
 }
 
-bool asks_for_device(const Asked& asked, const Outcomes& outcomes) {
-  return is_above_zero(outcomes.request ? outcomes.request->after : asked.request) ||
-         is_above_zero(outcomes.limit ? outcomes.limit->after : asked.limit);
+bool asks_for_device(const Asked& asked, const Rulings& rulings) {
+  return is_above_zero(rulings.request ? rulings.request->after : asked.request) ||
+         is_above_zero(rulings.limit ? rulings.limit->after : asked.limit);
 }
 
-void warn_of_device(const Asked& asked, const Outcomes& outcomes, const PathMaker& path,
+void warn_of_device(const Asked& asked, const Rulings& rulings, const PathMaker& path,
                     Explained* explained) {
-  if (!outcomes.request && !outcomes.limit) return;
-  const Quantity* request = outcomes.request ? outcomes.request->after : asked.request;
-  const Quantity* limit = outcomes.limit ? outcomes.limit->after : asked.limit;
+  if (!rulings.request && !rulings.limit) return;
+  const Quantity* request = rulings.request ? rulings.request->after : asked.request;
+  const Quantity* limit = rulings.limit ? rulings.limit->after : asked.limit;
   if (request && limit && *request != *limit)
     explained->warnings.push_back(path() + " " + request->canonical() + " is not the limit " +
                                   limit->canonical() +
@@ -145,20 +155,20 @@ std::optional<Quantity> read_quantity(const std::string& text, const PathMaker& 
   return std::get<Quantity>(std::move(parsed));
 }
 
-std::string explain_outcome(const Outcome& outcome, std::string path, const std::string* before,
-                            const std::string& limit_path, Explained* explained) {
+std::string explain_ruling(const Ruling& ruling, std::string path, const std::string* before,
+                           const std::string& limit_path, Explained* explained) {
   static const SettingSource none;
-  std::string after = outcome.after->canonical();
-  apply::v1::Change& change = explained->changed(outcome.action, std::move(path), before, after,
-                                                 outcome.by ? *outcome.by : none);
-  if (outcome.kept_down_by_own_limit) {
+  std::string after = ruling.canonical ? *ruling.canonical : ruling.after->canonical();
+  apply::v1::Change& change = explained->changed(ruling.action, std::move(path), before, after,
+                                                 ruling.by ? *ruling.by : none);
+  if (ruling.kept_down_by_own_limit) {
     change.mutable_bounded_by()->set_field(limit_path);
-    if (outcome.action == ACTION_CAPPED)
+    if (ruling.action == ACTION_CAPPED)
       explained->warnings.push_back(change.path() + " " + change.before() + " is above the limit " +
                                     change.after() + ", so it is lowered to that");
-  } else if (outcome.ceiling && outcome.action == ACTION_FILLED) {
-    change.mutable_bounded_by()->set_setting(outcome.ceiling->setting);
-    change.mutable_bounded_by()->set_scope_level(outcome.ceiling->scope_level);
+  } else if (ruling.ceiling && ruling.action == ACTION_FILLED) {
+    change.mutable_bounded_by()->mutable_setting()->assign(ruling.ceiling->setting);
+    change.mutable_bounded_by()->set_scope_level(ruling.ceiling->scope_level);
   }
   return after;
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "schema/apply/explained.h"
 #include "schema/apply/resolved.h"
@@ -20,6 +21,7 @@ inline constexpr std::array kDimensions{Dimension::kCpu, Dimension::kGpu, Dimens
 /// A quantity of the settings.
 struct SettingQuantity {
   Quantity quantity;
+  std::string canonical;
   SettingSource by;
 };
 
@@ -43,7 +45,7 @@ struct ResourceRules {
 
 /// Reads them. A quantity that is none, which validation does not let in, is left out with a
 /// warning.
-ResourceRules resource_rules(const ResolvedSettings& resolved, Explained* explained);
+ResourceRules resource_rules(const ResolvedSettings& resolved, std::vector<std::string>* warnings);
 
 /// What a task says of one resource, null where it says nothing.
 struct Asked {
@@ -53,8 +55,9 @@ struct Asked {
 };
 
 /// What becomes of one value. Refers to the rules and to what was asked.
-struct Outcome {
+struct Ruling {
   const Quantity* after;
+  const std::string* canonical;  ///< Its canonical form, null where that is not known yet.
   apply::v1::Action action;
   const SettingSource* by = nullptr;       ///< Null: the task's own limit.
   const SettingSource* ceiling = nullptr;  ///< What kept it down, when a setting did.
@@ -62,38 +65,38 @@ struct Outcome {
 };
 
 /// What becomes of the request and of the limit; nothing where they stay as they are.
-struct Outcomes {
-  std::optional<Outcome> request, limit;
+struct Rulings {
+  std::optional<Ruling> request, limit;
 };
 
 /// The rules of one resource: the limit is capped by max; the request by max and by the limit; a
 /// request that is missing becomes min, capped likewise, unless that would give a GPU to a task
 /// without one; a limit that is missing becomes the request, when limits mirror requests. So
 /// request ≤ limit wherever both exist.
-Outcomes decide_resource(const ResourceRules& rules, const Asked& asked);
+Rulings decide_resource(const ResourceRules& rules, const Asked& asked);
 
 /// The rules of one resource in what a run says for its later tasks, where `asked.limit` is its own
 /// max: min and max are written where there is nothing, and what is there is capped. Nobody gets a
 /// GPU by this: it is the request of tasks that have one.
-Outcomes decide_default(const ResourceRules& rules, const Asked& asked);
+Rulings decide_default(const ResourceRules& rules, const Asked& asked);
 
 /// Whether a task asks for this device after the rules.
-bool asks_for_device(const Asked& asked, const Outcomes& outcomes);
+bool asks_for_device(const Asked& asked, const Rulings& rulings);
 
 /// Makes a path, which is only made to be shown.
 using PathMaker = std::function<std::string()>;
 
 /// Warns where the rules leave a device with a request that is not its limit.
-void warn_of_device(const Asked& asked, const Outcomes& outcomes, const PathMaker& path,
+void warn_of_device(const Asked& asked, const Rulings& rulings, const PathMaker& path,
                     Explained* explained);
 
 /// Reads a quantity of the caller's; refuses it at `path` when it is none or negative.
 std::optional<Quantity> read_quantity(const std::string& text, const PathMaker& path,
                                       Explained* explained);
 
-/// Tells of an outcome and answers its text. `before` is null where there was nothing; `limit_path`
-/// names the own limit, and is only looked at when `outcome.kept_down_by_own_limit`.
-std::string explain_outcome(const Outcome& outcome, std::string path, const std::string* before,
-                            const std::string& limit_path, Explained* explained);
+/// Tells of a ruling and answers its text. `before` is null where there was nothing;
+/// `limit_path` names the own limit, and is only looked at when `ruling.kept_down_by_own_limit`.
+std::string explain_ruling(const Ruling& ruling, std::string path, const std::string* before,
+                           const std::string& limit_path, Explained* explained);
 
 }  // namespace writ

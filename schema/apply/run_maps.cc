@@ -1,28 +1,24 @@
+#include <string_view>
 #include <unordered_set>
 
 #include "schema/apply/run_fields.h"
-#include "schema/quote.h"
 
 namespace writ {
 namespace {
 
-using flyteidl2::settings::Settings;
-
-void explain(const ResolvedEntry& entry, const std::string& setting, const std::string& field,
-             Explained* explained) {
-  const std::string place = "[" + quote(*entry.key) + "]";
-  explained->changed(apply::v1::ACTION_FILLED, field + place, nullptr, *entry.value,
-                     {setting + place, entry.scope_level});
+void explain(const ResolvedEntry& entry, const std::string& field, Explained* explained) {
+  explained->changed(apply::v1::ACTION_FILLED, field + entry.place, nullptr, *entry.value,
+                     entry.source());
 }
 
-/// For labels and annotations, which have the names of their settings.
+/// For labels and annotations.
 template <typename Message>
-void fill_map(const std::vector<ResolvedEntry>& entries, const std::string& name, Message* field,
+void fill_map(const ResolvedSettings::Entries& entries, const std::string& path, Message* field,
               Explained* explained) {
   for (const ResolvedEntry& entry : entries) {
     if (field->values().contains(*entry.key)) continue;
     (*field->mutable_values())[*entry.key] = *entry.value;
-    explain(entry, name, "run_spec." + name, explained);
+    explain(entry, path, explained);
   }
 }
 
@@ -31,19 +27,19 @@ void fill_map(const std::vector<ResolvedEntry>& entries, const std::string& name
 void apply_run_maps(const ResolvedSettings& resolved, flyteidl2::task::RunSpec* run,
                     Explained* explained) {
   // A field that is absent stays so when there is nothing to put into it.
-  if (const auto labels = resolved.entries(&Settings::labels); !labels.empty())
-    fill_map(labels, "labels", run->mutable_labels(), explained);
-  if (const auto annotations = resolved.entries(&Settings::annotations); !annotations.empty())
-    fill_map(annotations, "annotations", run->mutable_annotations(), explained);
+  if (!resolved.labels().empty())
+    fill_map(resolved.labels(), "run_spec.labels", run->mutable_labels(), explained);
+  if (!resolved.annotations().empty())
+    fill_map(resolved.annotations(), "run_spec.annotations", run->mutable_annotations(), explained);
 
-  std::unordered_set<std::string> named;
+  std::unordered_set<std::string_view> named;
   for (const auto& variable : run->envs().values()) named.insert(variable.key());
-  for (const ResolvedEntry& entry : resolved.entries(&Settings::environment_variables)) {
+  for (const ResolvedEntry& entry : resolved.environment_variables()) {
     if (named.contains(*entry.key)) continue;
     flyteidl2::core::KeyValuePair* variable = run->mutable_envs()->add_values();
     variable->set_key(*entry.key);
     variable->set_value(*entry.value);
-    explain(entry, "environment_variables", "run_spec.envs", explained);
+    explain(entry, "run_spec.envs", explained);
   }
 }
 

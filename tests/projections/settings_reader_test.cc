@@ -115,6 +115,43 @@ BOOST_AUTO_TEST_CASE(a_row_that_cannot_be_read_fails_only_who_asks_for_it) {
   BOOST_CHECK_EQUAL(queue("v1:::"), "top");
 }
 
+BOOST_AUTO_TEST_CASE(a_row_that_stays_as_it_is_is_read_once) {
+  write({created("v1:::", queue_json("top"))});
+  const auto get = [&] { return reader.fetch({"v1:::"}, steady_clock::now() + kLong)[0]; };
+  const auto first = get();
+  BOOST_CHECK(get() == first);
+  write({created("v1::d:", queue_json("beside"))});
+  BOOST_CHECK(get() == first);
+  write({updated("v1:::", queue_json("top"))});
+  const auto again = get();
+  BOOST_CHECK(again != first);
+  BOOST_CHECK_EQUAL(again->version, 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_row_that_became_another_without_a_new_version_is_read_anew) {
+  write({created("v1:::", queue_json("top"))});
+  BOOST_CHECK_EQUAL(queue("v1:::"), "top");
+  owner.exec("UPDATE settings SET data = '" + queue_json("restored") + "'");
+  BOOST_CHECK_EQUAL(queue("v1:::"), "restored");
+}
+
+BOOST_AUTO_TEST_CASE(no_more_is_kept_than_may_be_and_all_can_still_be_read) {
+  constexpr std::size_t kOneRow = 2048;  // and a little
+  ParsedRows rows(2 * kOneRow);
+  const SettingsRow one{"v1:::", queue_json("one"), 1};
+  const SettingsRow other{"v1::d:", queue_json("other"), 1};
+  const auto kept = rows.parse(one);
+  BOOST_CHECK(rows.parse(one) == kept);
+  for (int version = 1; version < 5; ++version)
+    rows.parse({"v1::d:", queue_json("other"), version});
+  rows.parse({"v1::e:", queue_json("third"), 1});
+  rows.parse({"v1::f:", queue_json("fourth"), 1});
+  BOOST_CHECK_EQUAL(kept.use_count(), 1);
+  BOOST_CHECK_EQUAL(rows.parse(one)->settings.run().default_queue().string_value(), "one");
+  const auto heavy = rows.parse({"v1:::", queue_json(std::string(kOneRow, 'x')), 2});
+  BOOST_CHECK_EQUAL(heavy.use_count(), 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_lost_connection_costs_a_read_nothing) {
   write({created("v1:::", queue_json("top"))});
   BOOST_CHECK_EQUAL(queue("v1:::"), "top");

@@ -51,6 +51,23 @@ BOOST_AUTO_TEST_CASE(the_stable_form_of_settings_is_this) {
                  R"(,"b":)" + entry + ",\"\u00e9\":" + entry + R"(}}}},"version":"7"})");
 }
 
+BOOST_AUTO_TEST_CASE(of_a_string_only_quotes_backslashes_and_control_characters_are_escaped) {
+  AllKinds message;
+  std::string all;
+  for (char c = 0; c >= 0; ++c) {
+    all.push_back(c);
+    if (c == 0x7f) break;
+  }
+  message.set_a_string(all + "\u00e9\u2028");
+  BOOST_TEST(
+      write_json(message) ==
+      R"({"aString":"\u0000\u0001\u0002\u0003\u0004\u0005\u0006\u0007\b\t\n\u000B\f\r\u000E)"
+      R"(\u000F\u0010\u0011\u0012\u0013\u0014\u0015\u0016\u0017\u0018\u0019\u001A\u001B\u001C)"
+      R"(\u001D\u001E\u001F !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ)"
+      R"([\\]^_`abcdefghijklmnopqrstuvwxyz{|}~)"
+      "\x7f\u00e9\u2028\"}");
+}
+
 BOOST_AUTO_TEST_CASE(every_kind_of_field_has_one_form) {
   const std::string golden =
       R"({"aBool":true,"anInt32":-1,"aSint32":-2,"anSfixed32":-3,"aUint32":4,"aFixed32":5,)"
