@@ -3,41 +3,43 @@
 namespace writ {
 namespace {
 
-// Three probes a stream, however long it is. Of the events of a stream a fold wants to know the
-// first, for when it began, and the last; of the first not what it said.
+// The index is read in order, without the log: some 25 entries for each stream that is asked for.
+// Where that ends within a stream, however long, one probe finds the stream's last event.
 constexpr char kEndsOfStreams[] = R"sql(
-WITH RECURSIVE next (stream) AS (
-  (SELECT stream FROM events WHERE stream > $1 AND stream < $2 ORDER BY stream LIMIT 1)
-  UNION ALL
-  SELECT (SELECT e.stream FROM events e WHERE e.stream > next.stream AND e.stream < $2
-          ORDER BY e.stream LIMIT 1)
-  FROM next WHERE next.stream IS NOT NULL
+WITH seen AS MATERIALIZED (
+  SELECT stream, min(position) AS first, max(position) AS last, count(*) AS events
+  FROM (SELECT stream, position FROM events
+        WHERE stream > $1 AND stream < $2 AND position <= $4::bigint
+        ORDER BY stream, position LIMIT 25 * $3::bigint) entries
+  GROUP BY stream ORDER BY stream LIMIT $3::bigint
+), cut AS MATERIALIZED (
+  SELECT max(stream) AS stream FROM seen HAVING sum(events) = 25 * $3::bigint
 ), streams AS MATERIALIZED (
-  SELECT stream FROM next WHERE stream IS NOT NULL LIMIT $3::bigint
-), last AS MATERIALIZED (
-  SELECT e.* FROM streams CROSS JOIN LATERAL (
+  SELECT seen.stream, first, coalesce(longer.position, last) AS last,
+         coalesce(longer.version, events) AS events
+  FROM seen LEFT JOIN LATERAL (
+    SELECT position, version FROM events
+    WHERE seen.stream = (SELECT stream FROM cut) AND events.stream = seen.stream
+      AND position <= $4::bigint
+    ORDER BY position DESC LIMIT 1) longer ON true
+), ends AS (
+  SELECT e.stream, streams.first AS first_position,
+         (SELECT recorded_at FROM events WHERE position = streams.first) AS first_recorded_at,
+         e.position, e.version, e.type, e.recorded_at, e.payload
+  FROM streams CROSS JOIN LATERAL (
     SELECT position, stream, version, type, recorded_at, payload
-    FROM events WHERE events.stream = streams.stream AND position <= $4::bigint
-    ORDER BY position DESC LIMIT 1) e
-), batch AS MATERIALIZED (
-  SELECT * FROM last
-  UNION ALL
-  SELECT e.position, e.stream, e.version, e.type, e.recorded_at, NULL
-  FROM last CROSS JOIN LATERAL (
-    SELECT position, stream, version, type, recorded_at
-    FROM events WHERE events.stream = last.stream AND version = 1 LIMIT 1) e
-  WHERE last.version > 1
+    FROM events WHERE position = streams.last LIMIT 1) e
 ), fold AS ()sql";
 
-constexpr char kTold[] = R"sql()
-SELECT (SELECT max(stream) FROM streams), (SELECT count(*) FROM streams),
-       (SELECT coalesce(sum(version), 0) FROM last))sql";
+constexpr char kTold[] = R"sql( ends)
+SELECT max(stream), coalesce(sum(events), 0),
+       count(*) < $3::bigint AND NOT EXISTS (SELECT FROM cut) FROM streams)sql";
 
 }  // namespace
 
-std::string fold_of_streams(const InlineProjection& projection) {
+std::string fold_of_streams(const FoldedModel& model) {
   std::string sql = kEndsOfStreams;
-  sql += projection.fold_sql;
+  sql += model.rows_sql;
   return sql += kTold;
 }
 

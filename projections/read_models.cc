@@ -6,6 +6,7 @@ namespace writ {
 
 FoldedModel settings_model() {
   return {settings_projection(),
+          settings_rows_sql(),
           "key",
           std::string(kSettingsStreamPrefix),
           {kSettingsCreated, kSettingsUpdated}};

@@ -1,6 +1,8 @@
 #include "projections/rebuild.h"
 
 #include <algorithm>
+#include <atomic>
+#include <future>
 
 #include "events/array_literal.h"
 #include "events/history.h"
@@ -10,28 +12,65 @@ namespace writ {
 namespace {
 
 constexpr std::size_t kChanges = 500;      // their contents are read into this process
+constexpr std::int64_t kTypes = 100'000;   // events whose types are looked at in one go
 constexpr std::int64_t kLittleLeft = 200;  // for the switch, while writers wait
 
 // starts_with() is in no index: else the planner may walk that of all streams for a few positions.
 constexpr char kUnknownType[] =
     "SELECT position, type FROM events WHERE position > $1 AND position <= $2"
-    " AND starts_with(stream, $3) AND type <> ALL ($4::text[]) ORDER BY position LIMIT 1";
+    " AND type <> ALL ($4::text[]) AND starts_with(stream, $3) ORDER BY position LIMIT 1";
+
+void refuse_unknown_types(Connection& connection, const FoldedModel& model, Position after,
+                          Position to) {
+  ArrayLiteral types;
+  for (const std::string& type : model.known_types) types.add(type);
+  const pqxx::result unknown =
+      connection.exec_params(kUnknownType, {std::to_string(after.value), std::to_string(to.value),
+                                            model.stream_prefix, std::move(types).take()});
+  if (!unknown.empty())
+    throw CorruptLog(std::string("the event at position ") + unknown[0][0].c_str() +
+                     " has the type \"" + unknown[0][1].c_str() +
+                     "\", which this program does not know; use a newer one");
+}
+
+/// Looks at the types of all events up to a position, on a thread and a connection of its own: the
+/// fold reads few of them.
+class TypeCheck {
+ public:
+  TypeCheck(const std::string& conninfo, const FoldedModel& model, Position to)
+      : done_(std::async(std::launch::async, [this, conninfo, &model, to] {
+          Connection connection(conninfo);
+          for (std::int64_t after = 0; after < to.value && !stopping_; after += kTypes)
+            refuse_unknown_types(connection, model, {after}, {std::min(after + kTypes, to.value)});
+        })) {}
+  ~TypeCheck() { stopping_ = true; }
+  TypeCheck(const TypeCheck&) = delete;
+  TypeCheck& operator=(const TypeCheck&) = delete;
+
+  /// Waits for the end. Throws what it came upon.
+  void finish() { done_.get(); }
+
+ private:
+  std::atomic<bool> stopping_ = false;
+  std::future<void> done_;  // whose end is waited for
+};
 
 class Rebuild {
  public:
   Rebuild(const std::string& conninfo, const FoldedModel& model, const WorkProgress& progress,
           const RebuildPace& pace)
-      : build_(conninfo, model.projection.name, model.projection.version, true),
+      : conninfo_(conninfo),
+        build_(conninfo, model.projection.name, model.projection.version, true),
         model_(model),
         progress_(progress),
         pace_(pace),
         end_(end_of_prefix(model.stream_prefix)) {}
 
   RebuildResult run() {
-    if (build_.state().first_pass) {
-      refuse_unknown_types({0}, build_.state().first_head);
-      while (build_.state().first_pass) fold_streams();
-    }
+    if (build_.state().first_pass) first_pass();
+    // Rows are looked up by their key: what JSON is in them, which costs much to tell, helps
+    // nobody.
+    connection().exec("SET default_statistics_target = 10");
     build_.switch_over(
         pace_.patience, [this] { catch_up(); }, [this] { return stand_still(); });
     const pqxx::result rows = connection().exec("SELECT count(*) FROM writ." + build_.name());
@@ -41,28 +80,25 @@ class Rebuild {
  private:
   Connection& connection() { return build_.connection(); }
 
-  void refuse_unknown_types(Position after, Position to) {
-    ArrayLiteral types;
-    for (const std::string& type : model_.known_types) types.add(type);
-    const pqxx::result unknown = connection().exec_params(
-        kUnknownType, {std::to_string(after.value), std::to_string(to.value), model_.stream_prefix,
-                       std::move(types).take()});
-    if (!unknown.empty())
-      throw CorruptLog(std::string("the event at position ") + unknown[0][0].c_str() +
-                       " has the type \"" + unknown[0][1].c_str() +
-                       "\", which this program does not know; use a newer one");
+  void first_pass() {
+    TypeCheck types(conninfo_, model_, build_.state().first_head);
+    connection().exec_params("SELECT writ.drop_build_indexes($1)", {build_.name()});
+    while (build_.state().first_pass) fold_streams(types);
   }
 
-  /// The first pass: whole streams, in the order of their names.
-  void fold_streams() {
+  /// Whole streams, in the order of their names.
+  void fold_streams(TypeCheck& types) {
     build_.step([&](TableBuild::State state) {
+      connection().exec(kPlanOfStreams);
       const pqxx::row told = connection().exec_params(
-          fold_of_streams(model_.projection),
+          fold_of_streams(model_),
           {state.after_stream.empty() ? model_.stream_prefix : state.after_stream, end_,
            std::to_string(pace_.streams), std::to_string(state.first_head.value)})[0];
       if (!told[0].is_null()) state.after_stream = told[0].as<std::string>();
-      state.events += told[2].as<std::int64_t>();
-      if (told[1].as<std::int64_t>() < pace_.streams) {
+      state.events += told[1].as<std::int64_t>();
+      if (told[2].as<bool>()) {
+        types.finish();  // nobody looks at them again once the pass is recorded as through
+        connection().exec_params("SELECT writ.add_build_indexes($1)", {build_.name()});
         state.first_pass = false;
         state.position = state.first_head;
       }
@@ -75,7 +111,7 @@ class Rebuild {
   }
 
   void fold_events(Position after, Position to) {
-    refuse_unknown_types(after, to);
+    refuse_unknown_types(connection(), model_, after, to);
     connection().exec_params(fold_of_log(model_.projection, "$1", "$2"),
                              {std::to_string(after.value + 1), std::to_string(to.value)});
   }
@@ -105,6 +141,7 @@ class Rebuild {
     return switched_at_;
   }
 
+  const std::string conninfo_;
   TableBuild build_;
   const FoldedModel& model_;
   const WorkProgress& progress_;

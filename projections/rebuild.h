@@ -17,7 +17,7 @@ struct RebuildResult {
 
 /// How much of a rebuild is one step, and how long it waits for a moment in which to switch.
 struct RebuildPace {
-  std::int64_t streams = 2'000;
+  std::int64_t streams = 10'000;
   std::int64_t events = 5'000;
   std::chrono::seconds patience{60};
 };

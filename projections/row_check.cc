@@ -58,18 +58,18 @@ RowCheck::RowCheck(Connection& connection, FoldedModel model)
       compare_(compare_sql(model_)) {
   const std::string& table = model_.projection.name;
   connection_.exec("SET search_path = pg_temp, writ; CREATE TEMPORARY TABLE IF NOT EXISTS " +
-                   table + " (LIKE writ." + table + " INCLUDING ALL) ON COMMIT DELETE ROWS");
+                   table + " (LIKE writ." + table + ") ON COMMIT DELETE ROWS");
 }
 
 RowCheck::Chunk RowCheck::check(const std::string& after, std::int64_t limit) {
   const std::string prefix = model_.stream_prefix;
-  connection_.exec("BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL synchronous_commit = off");
-  const pqxx::row folded =
-      connection_.exec_params(fold_of_streams(model_.projection),
-                              {prefix + after, end_, std::to_string(limit), kNoLimit})[0];
+  connection_.exec(
+      std::string("BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL synchronous_commit = off; ") +
+      kPlanOfStreams);
+  const pqxx::row folded = connection_.exec_params(
+      fold_of_streams(model_), {prefix + after, end_, std::to_string(limit), kNoLimit})[0];
   Chunk chunk;
-  chunk.keys = folded[1].as<std::int64_t>();
-  chunk.end = chunk.keys < limit;
+  chunk.end = folded[2].as<bool>();
   if (!folded[0].is_null()) chunk.last_key = folded[0].as<std::string>().substr(prefix.size());
   const pqxx::row compared =
       connection_.exec_params(compare_, {after, chunk.last_key, chunk.end ? "t" : "f"})[0];

@@ -28,11 +28,10 @@ class RowCheck {
   struct Chunk {
     std::string last_key;                     ///< Where to go on.
     bool end = false;                         ///< Nothing follows.
-    std::int64_t keys = 0;                    ///< Records that the log has in it.
     std::int64_t rows = 0;                    ///< Rows that the table has in it.
     std::optional<RowDifference> difference;  ///< The first one.
   };
-  /// Compares all keys after `after` up to the `limit`th record of the log there.
+  /// Compares all keys after `after` up to a record of the log there, the `limit`th at most.
   Chunk check(const std::string& after, std::int64_t limit);
 
  private:

@@ -9,14 +9,19 @@ constexpr int kFoldVersion = 1;
 
 // A rebuild in parts may see an erased event as a stream's last one of its part: it stands as null
 // until the part with the event that superseded it.
-constexpr char kFold[] = R"sql(
+constexpr char kRows[] = R"sql(
 INSERT INTO settings (id, key, data, version, created_at, updated_at)
-SELECT DISTINCT ON (stream) min(position) OVER events_of_stream, substr(stream, 10),
-       coalesce(payload, 'null')::jsonb, version, min(recorded_at) OVER events_of_stream,
-       recorded_at
-FROM batch WHERE starts_with(stream, 'settings/')
-WINDOW events_of_stream AS (PARTITION BY stream)
-ORDER BY stream, version DESC
+SELECT first_position, substr(stream, 10), coalesce(payload, 'null')::jsonb, version,
+       first_recorded_at, recorded_at
+FROM)sql";
+
+constexpr char kOntoOlder[] = R"sql( (
+  SELECT DISTINCT ON (stream) stream, payload, version, recorded_at,
+         min(position) OVER events_of_stream AS first_position,
+         min(recorded_at) OVER events_of_stream AS first_recorded_at
+  FROM batch WHERE starts_with(stream, 'settings/')
+  WINDOW events_of_stream AS (PARTITION BY stream)
+  ORDER BY stream, version DESC) ends
 ON CONFLICT (key) DO UPDATE
 SET data = excluded.data, version = excluded.version, updated_at = excluded.updated_at
 )sql";
@@ -31,7 +36,11 @@ constexpr char kFetchAtHead[] =
 
 }  // namespace
 
-InlineProjection settings_projection() { return {"settings", kFoldVersion, kFold}; }
+InlineProjection settings_projection() {
+  return {"settings", kFoldVersion, settings_rows_sql() + kOntoOlder};
+}
+
+std::string settings_rows_sql() { return kRows; }
 
 void prepare_settings_queries(Connection& connection) {
   connection.prepare("fetch_settings", kFetch);

@@ -18,6 +18,8 @@ inline constexpr char kSettingsUpdated[] = "settings.updated";  // frozen
 
 /// The fold of settings events into the table `settings`: the newest event of a stream is its row.
 InlineProjection settings_projection();
+/// Its part that makes the rows, up to FROM; see FoldedModel.
+std::string settings_rows_sql();
 
 /// What one scope stores now.
 struct SettingsRow {

@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kShortest{50};
 constexpr milliseconds kLongest{1500};
 constexpr milliseconds kPause{250};
-constexpr std::chrono::seconds kKilled{3};
+constexpr std::chrono::seconds kKilled{5};
 constexpr char kLockNotAvailable[] = "55P03";
 constexpr char kDeadlock[] = "40P01";
 constexpr char kNoData[] = "P0002";
@@ -23,9 +23,11 @@ constexpr char kNoData[] = "P0002";
 
 TableBuild::TableBuild(const std::string& conninfo, std::string name, int version, bool first_pass)
     : connection_(conninfo), name_(std::move(name)), version_(version) {
+  // A backend whose client was killed gives up soon, whatever it is at: the next build waits for
+  // it.
   connection_.exec(
       "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0;"
-      " SET search_path = writ_build, writ");
+      " SET client_connection_check_interval = '200ms'; SET search_path = writ_build, writ");
   lock();
   try {
     resumed_ = !connection_
