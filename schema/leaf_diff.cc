@@ -91,6 +91,25 @@ bool is_below(std::string_view path, std::string_view group) {
          (path[group.size()] == '.' || path[group.size()] == '[');
 }
 
+/// How that is written which `path` may have been meant for.
+std::string meant(const std::string& path, const std::vector<std::string>& names) {
+  std::string a_map;
+  for (const Setting& setting : all_settings()) {
+    if (!setting.is_map) continue;
+    if (a_map.empty()) a_map = setting.path;
+    if (!is_below(path, setting.path)) continue;
+    const std::string entry = path.substr(setting.path.size() + 1);
+    const bool named = path[setting.path.size()] == '.' && !entry.empty();
+    return "an entry of this map is written " + setting.path + "[" +
+           (named ? quote(entry) : "\"name\"") + "]";
+  }
+  if (const std::string near = nearest_name(leaf_of_path(path), names); !near.empty())
+    return "did you mean " + quote(near) + "?";
+  return "it is the path of a setting, the beginning of some up to a dot, or an entry of a map "
+         "such as " +
+         a_map + "[\"name\"]";
+}
+
 }  // namespace
 
 std::vector<LeafEntry> leaf_entries(const flyteidl2::settings::Settings& settings) {
@@ -151,10 +170,8 @@ PathFilter::PathFilter(const std::string& path) : path_(path) {
     if (whole && setting.is_map) index_paths_.push_back(any_entry(setting.path));
   }
   if (!index_paths_.empty()) return;
-  std::string message = "invalid path " + quote(path) + ": there is no such setting";
-  if (const std::string near = nearest_name(leaf, names); !near.empty())
-    message += " (did you mean " + quote(near) + "?)";
-  throw std::invalid_argument(message);
+  throw std::invalid_argument("invalid path " + quote(path) + ": there is no such setting (" +
+                              meant(path, names) + ")");
 }
 
 bool PathFilter::matches(std::string_view path) const {

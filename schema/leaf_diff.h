@@ -35,7 +35,8 @@ class PathFilter {
  public:
   /// Everything.
   PathFilter() = default;
-  /// Throws std::invalid_argument, naming the nearest settings, when there is nothing of this name.
+  /// Throws std::invalid_argument when there is nothing of this name; it says how to write what may
+  /// have been meant.
   explicit PathFilter(const std::string& path);
 
   bool matches(std::string_view path) const;

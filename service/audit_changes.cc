@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 
 #include "events/sha256.h"
 #include "projections/changed_paths.h"
@@ -22,6 +23,7 @@ constexpr std::size_t kDefaultPage = 50;
 constexpr std::size_t kLargestPage = 500;
 constexpr std::size_t kMostExamined = 10'000;
 constexpr std::size_t kChunk = 200;
+constexpr std::chrono::seconds kClockTolerance{5};
 
 [[noreturn]] void refuse_field(const std::string& path, const std::string& rule) {
   throw_violations({{path, "invalid " + path + ": " + rule}});
@@ -36,6 +38,9 @@ ScopeKey scope_of(const RecordedEvent& event) {
       std::string_view(event.stream.value).substr(kSettingsStreamPrefix.size()));
 }
 
+/// `2:POSITION:FILTER:LOG`, in base64.
+constexpr std::string_view kCursorStart = "2:";
+
 /// What a cursor is good for: this filter, in this order.
 std::string filter_mark(const audit::v1::ListChangesRequest& request) {
   const Digest digest =
@@ -43,22 +48,34 @@ std::string filter_mark(const audit::v1::ListChangesRequest& request) {
   return hex(digest).substr(0, 16);
 }
 
-std::string make_cursor(Position examined, const audit::v1::ListChangesRequest& request) {
-  return encode_base64("1:" + std::to_string(examined.value) + ":" + filter_mark(request));
+std::string make_cursor(Position examined, const audit::v1::ListChangesRequest& request,
+                        const std::string& log_id) {
+  std::string text(kCursorStart);
+  text += std::to_string(examined.value);
+  text += ':';
+  text += filter_mark(request);
+  text += ':';
+  text += log_id;
+  return encode_base64(text);
 }
 
 /// The last position that the pages before have examined.
-std::optional<Position> read_cursor(const audit::v1::ListChangesRequest& request) {
+std::optional<Position> read_cursor(const audit::v1::ListChangesRequest& request,
+                                    const std::string& log_id) {
   if (request.cursor().empty()) return std::nullopt;
   const std::optional<std::string> text = decode_base64(request.cursor());
   Position position;
-  if (!text || !text->starts_with("1:")) refuse_field("cursor", "malformed");
+  if (!text || !text->starts_with(kCursorStart)) refuse_field("cursor", "malformed");
   const char* const end = text->data() + text->size();
-  const auto [rest, error] = std::from_chars(text->data() + 2, end, position.value);
-  if (error != std::errc() || rest == end || *rest != ':' || position.value < 0)
+  const auto [rest, error] =
+      std::from_chars(text->data() + kCursorStart.size(), end, position.value);
+  const std::string mark = ":" + filter_mark(request) + ":";
+  const std::string_view marks(rest, end);
+  if (error != std::errc() || position.value < 0 || marks.size() != mark.size() + log_id.size() ||
+      marks.front() != ':' || marks[mark.size() - 1] != ':')
     refuse_field("cursor", "malformed");
-  if (std::string_view(rest + 1, end) != filter_mark(request))
-    refuse_field("cursor", "it belongs to another filter or order");
+  if (!marks.ends_with(log_id)) refuse_field("cursor", "it belongs to another log");
+  if (!marks.starts_with(mark)) refuse_field("cursor", "it belongs to another filter or order");
   return position;
 }
 
@@ -69,8 +86,7 @@ void bound_positions(Connection& connection, const ChangeMatcher& matcher, Posit
       checked_position(filter.from_position(), head, "filter.from_position").value, 1)};
   query->to = filter.to_position() == 0
                   ? head
-                  : Position{static_cast<std::int64_t>(std::min<std::uint64_t>(
-                        filter.to_position(), static_cast<std::uint64_t>(head.value)))};
+                  : checked_position(filter.to_position(), head, "filter.to_position");
   constexpr std::chrono::microseconds kTick{1};
   if (matcher.since())
     query->from = std::max(query->from,
@@ -94,6 +110,16 @@ Position checked_position(std::uint64_t position, Position head, const std::stri
                                               " is in the future; the log is at position " +
                                               std::to_string(head.value));
   return {static_cast<std::int64_t>(position)};
+}
+
+Timestamp checked_time(const google::protobuf::Timestamp& time, const std::string& path) {
+  const Timestamp checked = from_proto(time, path);
+  // In microseconds: the years that the clock's nanoseconds can tell end in 2262.
+  if (checked > std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now()) +
+                    kClockTolerance)
+    throw ConnectError(Code::kOutOfRange,
+                       "invalid " + path + ": " + format_timestamp(checked) + " is in the future");
+  return checked;
 }
 
 flyteidl2::settings::Settings stored_settings(const RecordedEvent& event) {
@@ -145,7 +171,7 @@ ChangeMatcher::ChangeMatcher(const ChangeFilter& filter) : filter_(filter) {
   } catch (const std::invalid_argument& e) {
     refuse({{"filter.path", e.what()}});
   }
-  if (filter.has_since()) since_ = from_proto(filter.since(), "filter.since");
+  if (filter.has_since()) since_ = checked_time(filter.since(), "filter.since");
   if (filter.has_until()) until_ = from_proto(filter.until(), "filter.until");
 }
 
@@ -203,11 +229,12 @@ audit::v1::ListChangesResponse list_changes(Connection& connection,
                                             const audit::v1::ListChangesRequest& request,
                                             const ChangeMatcher& matcher) {
   const std::size_t wanted = page_size(request);
-  const std::optional<Position> examined_before = read_cursor(request);
+  const LogHead head = read_head(connection);
+  const std::optional<Position> examined_before = read_cursor(request, head.log_id);
   HistoryQuery query = matcher.query();
   query.order = request.oldest_first() ? Order::kOldestFirst : Order::kNewestFirst;
   query.limit = kChunk;
-  bound_positions(connection, matcher, read_head(connection).position, &query);
+  bound_positions(connection, matcher, head.position, &query);
   Position& bound = request.oldest_first() ? query.from : query.to;
   const std::int64_t step = request.oldest_first() ? 1 : -1;
   if (examined_before)
@@ -224,13 +251,13 @@ audit::v1::ListChangesResponse list_changes(Connection& connection,
       if (!matcher.keeps(change)) continue;
       *response.add_changes() = std::move(change);
       if (static_cast<std::size_t>(response.changes_size()) == wanted) {
-        response.set_next_cursor(make_cursor(one.event.position, request));
+        response.set_next_cursor(make_cursor(one.event.position, request, head.log_id));
         return response;
       }
     }
     if (events.size() < query.limit) return response;
   }
-  response.set_next_cursor(make_cursor({bound.value - step}, request));
+  response.set_next_cursor(make_cursor({bound.value - step}, request, head.log_id));
   return response;
 }
 

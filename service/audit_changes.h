@@ -13,6 +13,10 @@ namespace writ {
 /// A position of a request. Throws out_of_range naming `path` when it is beyond `head`.
 Position checked_position(std::uint64_t position, Position head, const std::string& path);
 
+/// A time of a request. Throws out_of_range naming `path` when it is in the future, by more than
+/// two clocks may differ; invalid_argument when it is none.
+Timestamp checked_time(const google::protobuf::Timestamp& time, const std::string& path);
+
 /// The settings in an event's payload. Throws data_loss when it was erased.
 flyteidl2::settings::Settings stored_settings(const RecordedEvent& event);
 
@@ -22,7 +26,8 @@ audit::v1::Change to_change(const EventInHistory& one, const std::string& org);
 /// Which changes a caller wants, checked.
 class ChangeMatcher {
  public:
-  /// Throws ConnectError (invalid_argument) naming what is wrong in `filter`.
+  /// Throws ConnectError (invalid_argument; out_of_range for a beginning in the future) naming what
+  /// is wrong in `filter`.
   explicit ChangeMatcher(const audit::v1::ChangeFilter& filter);
 
   /// Whether the event itself is wanted: its record, actor and time. The path is up to `keep`.
@@ -47,8 +52,9 @@ class ChangeMatcher {
   std::optional<Timestamp> since_, until_;
 };
 
-/// One page. Examines at most 10,000 events, so it may be short, even empty, and have a cursor.
-/// `connection` is one for reads; the index of changed paths must be at the head.
+/// One page. Throws out_of_range for positions beyond the head. Examines at most 10,000 events, so
+/// it may be short, even empty, and have a cursor. `connection` is one for reads; the index of
+/// changed paths must be at the head.
 audit::v1::ListChangesResponse list_changes(Connection& connection,
                                             const audit::v1::ListChangesRequest& request,
                                             const ChangeMatcher& matcher);

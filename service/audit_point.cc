@@ -1,16 +1,13 @@
 #include "service/audit_point.h"
 
-#include <chrono>
+#include <limits>
 
 #include "service/audit_changes.h"
 #include "service/connect.h"
-#include "service/proto_time.h"
 #include "service/settings_commands.h"
 
 namespace writ {
 namespace {
-
-constexpr std::chrono::seconds kClockTolerance{5};
 
 Position of_version(Connection& connection, std::uint64_t version, const ScopeKey& key) {
   const std::string stream = settings_stream(key).value;
@@ -34,15 +31,8 @@ Position resolve_point(Connection& connection, const audit::v1::Point& point, co
   switch (point.at_case()) {
     case Case::kPosition:
       return checked_position(point.position(), read_head(connection).position, path + ".position");
-    case Case::kTime: {
-      const Timestamp time = from_proto(point.time(), path + ".time");
-      // In microseconds: the years that the clock's nanoseconds can tell end in 2262.
-      if (time > std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now()) +
-                     kClockTolerance)
-        throw ConnectError(Code::kOutOfRange, "invalid " + path + ".time: " +
-                                                  format_timestamp(time) + " is in the future");
-      return position_at(connection, time);
-    }
+    case Case::kTime:
+      return position_at(connection, checked_time(point.time(), path + ".time"));
     case Case::kVersion:
       return of_version(connection, point.version(), key);
     case Case::AT_NOT_SET:

@@ -24,6 +24,7 @@ class Watch {
       : sources_(sources), matcher_(request.filter()), out_(out), deadline_(context.deadline) {
     const Position head = sources_.pool.read(
         context.deadline, [](Connection& connection) { return read_head(connection).position; });
+    checked_position(request.filter().from_position(), head, "filter.from_position");
     sent_ = request.has_after_position()
                 ? checked_position(request.after_position(), head, "after_position")
                 : head;

@@ -10,6 +10,29 @@ struct ApiClient::Impl {
   explicit Impl(std::uint16_t port) : http("127.0.0.1", port) {}
   httplib::Client http;
   HttpFields always;
+
+  httplib::Request request(const std::string& method, const std::string& path,
+                           const std::string& type, const std::string& body,
+                           const HttpFields& headers) const {
+    httplib::Request out;
+    out.method = method;
+    out.path = path;
+    out.body = body;
+    for (const auto& [name, value] : always) out.headers.emplace(name, value);
+    for (const auto& [name, value] : headers) out.headers.emplace(name, value);
+    if (!type.empty()) out.headers.emplace("Content-Type", type);
+    return out;
+  }
+
+  HttpAnswer answer_to(const httplib::Request& request) {
+    const httplib::Result result = http.send(request);
+    HttpAnswer answer;
+    if (!result) return answer;
+    answer.status = result->status;
+    answer.body = result->body;
+    answer.headers.assign(result->headers.begin(), result->headers.end());
+    return answer;
+  }
 };
 
 std::string HttpAnswer::header(std::string_view name) const {
@@ -56,21 +79,21 @@ HttpAnswer ApiClient::get(const std::string& path, const HttpFields& headers) {
 HttpAnswer ApiClient::send(const std::string& method, const std::string& path,
                            const std::string& type, const std::string& body,
                            const HttpFields& headers) {
-  httplib::Request request;
-  request.method = method;
-  request.path = path;
-  request.body = body;
-  for (const auto& [name, value] : impl_->always) request.headers.emplace(name, value);
-  for (const auto& [name, value] : headers) request.headers.emplace(name, value);
-  if (!type.empty()) request.headers.emplace("Content-Type", type);
-  const httplib::Result result = impl_->http.send(request);
-  HttpAnswer answer;
-  if (!result) return answer;
-  answer.status = result->status;
-  answer.body = result->body;
-  answer.headers.assign(result->headers.begin(), result->headers.end());
-  return answer;
+  return impl_->answer_to(impl_->request(method, path, type, body, headers));
 }
+
+HttpAnswer ApiClient::stream(const std::string& path, const std::string& type,
+                             const std::string& body,
+                             const std::function<bool(std::string_view)>& take,
+                             const HttpFields& headers) {
+  httplib::Request request = impl_->request("POST", path, type, body, headers);
+  request.content_receiver = [&](const char* data, std::size_t size, std::uint64_t, std::uint64_t) {
+    return take({data, size});
+  };
+  return impl_->answer_to(request);
+}
+
+void ApiClient::stop() { impl_->http.stop(); }
 
 HttpAnswer ApiClient::call(const std::string& method, const std::string& body,
                            const HttpFields& headers) {

@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,8 +35,8 @@ struct HttpAnswer {
   std::string text(std::string_view member) const;
 };
 
-/// Talks to a service on the loopback address over one kept connection. For one thread. Never
-/// sends anything twice.
+/// Talks to a service on the loopback address over one kept connection. For one thread, but for
+/// `stop`. Never sends anything twice.
 class ApiClient {
  public:
   explicit ApiClient(std::uint16_t port, std::chrono::seconds patience = std::chrono::seconds(40));
@@ -48,6 +50,13 @@ class ApiClient {
   /// `type` "" sends no Content-Type.
   HttpAnswer send(const std::string& method, const std::string& path, const std::string& type,
                   const std::string& body, const HttpFields& headers = {});
+  /// A POST whose answer is handed to `take` in pieces, as they come, instead of being kept. The
+  /// call is broken off when that answers false.
+  HttpAnswer stream(const std::string& path, const std::string& type, const std::string& body,
+                    const std::function<bool(std::string_view)>& take,
+                    const HttpFields& headers = {});
+  /// From any thread: breaks off the call at hand; one that still connects goes on.
+  void stop();
 
   /// A method of the settings service, in JSON.
   HttpAnswer call(const std::string& method, const std::string& body,

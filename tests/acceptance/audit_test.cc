@@ -400,11 +400,19 @@ BOOST_AUTO_TEST_CASE(refuses_what_it_cannot_answer_and_says_why) {
        "invalid page_size: must be at most 500"},
       {"a cursor that is none", "ListChanges", R"({"cursor":"x"})", "invalid_argument",
        "invalid cursor: malformed"},
-      {"a cursor of something else", "ListChanges", R"({"cursor":"MTozOmFhMGJhYjgxMDE1NDkwMjk="})",
-       "invalid_argument", "invalid cursor: it belongs to another filter or order"},
+      {"a cursor of an earlier form", "ListChanges", R"({"cursor":"MTozOmFhMGJhYjgxMDE1NDkwMjk="})",
+       "invalid_argument", "invalid cursor: malformed"},
       {"a filter in the future", "ListChanges", R"({"filter":{"fromPosition":"9"}})",
        "out_of_range",
        "invalid filter.from_position: position 9 is in the future; the log is at position 2"},
+      {"an end in the future", "ListChanges", R"({"filter":{"toPosition":"3"}})", "out_of_range",
+       "invalid filter.to_position: position 3 is in the future; the log is at position 2"},
+      {"a beginning in the future", "ListChanges", R"({"filter":{"since":"9999-01-01T00:00:00Z"}})",
+       "out_of_range", "invalid filter.since: 9999-01-01T00:00:00.000000Z is in the future"},
+      {"an entry of a map by a dot", "ListChanges", R"({"filter":{"path":"labels.team"}})",
+       "invalid_argument",
+       "invalid path \"labels.team\": there is no such setting (an entry of this map is written "
+       "labels[\"team\"])"},
       {"a revert to nothing", "Revert", k + R"("version":"2"})", "invalid_argument",
        "the version to go back to is required"},
       {"a revert from nothing", "Revert", k + R"("toVersion":"1"})", "invalid_argument",
@@ -435,6 +443,29 @@ BOOST_AUTO_TEST_CASE(refuses_what_it_cannot_answer_and_says_why) {
       if (!refusal.message.empty()) BOOST_TEST(answer.message() == refusal.message);
     }
   BOOST_TEST(number(history.ask("GetHead", Json::object()), "position") == 2);
+  // An end of time is no position that must be there: what came before it is.
+  BOOST_TEST(history.list(Json::parse(R"({"filter":{"until":"9999-01-01T00:00:00Z"}})")).size() ==
+             2u);
+}
+
+BOOST_AUTO_TEST_CASE(takes_a_cursor_only_with_its_filter_and_order_and_of_its_own_log) {
+  AuditedHistory history(1);
+  history.write_some(3);
+  const Json cursor =
+      history.ask("ListChanges", Json::object({{"pageSize", "1"}})).at("nextCursor");
+  const auto refusal = [&](const std::string& request) {
+    Json parsed = Json::parse(request);
+    parsed["cursor"] = cursor;
+    return history.send("ListChanges", parsed).message();
+  };
+  BOOST_TEST(refusal("{}") == "");
+  BOOST_TEST(refusal(R"({"pageSize":2})") == "");
+  for (const char* request : {R"({"filter":{"actor":"ann"}})", R"({"oldestFirst":true})"})
+    BOOST_TEST(refusal(request) == "invalid cursor: it belongs to another filter or order");
+  // Databases of tests are copies of one; this makes it another log.
+  query(history.database.conninfo(),
+        "UPDATE writ.log_head SET log_id = decode(reverse(encode(log_id, 'hex')), 'hex')");
+  BOOST_TEST(refusal("{}") == "invalid cursor: it belongs to another log");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

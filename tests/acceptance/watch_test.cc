@@ -1,72 +1,23 @@
-#include <boost/test/unit_test.hpp>
-
+#include <algorithm>
 #include <atomic>
+#include <boost/test/unit_test.hpp>
+#include <csignal>
 #include <future>
+#include <limits>
+#include <list>
+#include <map>
 #include <random>
+#include <thread>
 
 #include "tests/acceptance/api_client.h"
 #include "tests/acceptance/log_checks.h"
+#include "tests/acceptance/watching.h"
 #include "tests/acceptance/writ_process.h"
+#include "tests/support/postgres_proxy.h"
 #include "tests/support/wait.h"
 
 namespace writ::test {
 namespace {
-
-const std::string kWatch = "/writ.audit.v1.AuditService/WatchChanges";
-
-std::string envelope(const std::string& data) {
-  std::string out(1, '\0');
-  for (int shift = 24; shift >= 0; shift -= 8)
-    out += static_cast<char>(data.size() >> shift & 0xff);
-  return out + data;
-}
-
-/// What one watch told before its time was over.
-struct Watched {
-  std::vector<long> positions;  // of changes
-  std::vector<Json> changes;
-  long resume = 0;            // the last position that anything named
-  std::string code, message;  // how it ended
-};
-
-Watched parse(const std::string& body, long after) {
-  Watched out;
-  out.resume = after;
-  for (std::size_t at = 0; at + 5 <= body.size();) {
-    std::size_t size = 0;
-    for (std::size_t i = 1; i <= 4; ++i)
-      size = size << 8 | static_cast<unsigned char>(body[at + i]);
-    const Json json = Json::parse(body.substr(at + 5, size));
-    if (body[at] == 2) {
-      if (const Json* error = json.find("error")) {
-        out.code = error->at("code").text();
-        if (const Json* message = error->find("message")) out.message = message->text();
-      }
-    } else {
-      // The first tells from where on; 0 is left out.
-      const Json* const position = json.find("position");
-      out.resume = position == nullptr ? 0 : std::stol(position->text());
-      if (const Json* change = json.find("change")) {
-        out.positions.push_back(std::stol(change->at("position").text()));
-        out.changes.push_back(*change);
-      }
-    }
-    at += 5 + size;
-  }
-  return out;
-}
-
-/// Watches for a time; `after` -1 is "only what comes".
-Watched watch(std::uint16_t port, long after, std::chrono::milliseconds time,
-              Json filter = Json::object()) {
-  Json request = Json::object({{"filter", std::move(filter)}});
-  if (after >= 0) request["afterPosition"] = std::to_string(after);
-  ApiClient client(port);
-  const HttpAnswer answer =
-      client.send("POST", kWatch, "application/connect+json", envelope(request.dump()),
-                  {{"Connect-Timeout-Ms", std::to_string(time.count())}});
-  return parse(answer.body, std::max(after, 0L));
-}
 
 /// Writes to some records until told to stop.
 class Writer {
@@ -107,6 +58,17 @@ std::vector<long> one_to(long last) {
   return all;
 }
 
+long head_of(const TestDatabase& database) {
+  return std::stol(query_one(database.conninfo(), "SELECT position FROM writ.log_head"));
+}
+
+/// `on(database)` with a proxy in between for all but the migrations.
+std::vector<std::string> through(const PostgresProxy& proxy, const TestDatabase& database) {
+  return {"--database-url",
+          database.conninfo({{"user", "writ_app"}, {"host", proxy.host()}, {"port", "5432"}}),
+          "--migrate-url", database.conninfo()};
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(watching)
@@ -121,108 +83,147 @@ BOOST_AUTO_TEST_CASE(in_pieces_cut_anywhere_is_the_whole_log) {
   Writer writer(writ.port()), rival(other.port());
   std::vector<long> seen;
   long after = 0;
-  for (int piece = 0; piece < 12; ++piece) {
-    const auto time = std::chrono::milliseconds(100 + random() % 400);
-    const Watched one = watch(piece % 2 == 0 ? writ.port() : other.port(), after, time);
-    BOOST_TEST(one.code == "deadline_exceeded");
-    seen.insert(seen.end(), one.positions.begin(), one.positions.end());
-    after = one.resume;
+  const auto next = [&](const Watched& piece) {
+    seen.insert(seen.end(), piece.positions.begin(), piece.positions.end());
+    after = piece.resume;
+  };
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::minutes(3);
+  for (int piece = 0; piece < 12 || seen.size() < 100; ++piece) {
+    BOOST_REQUIRE(std::chrono::steady_clock::now() < patience);
+    const std::uint16_t port = piece % 2 == 0 ? writ.port() : other.port();
+    if (random() % 2 == 0) {  // by the caller's own time limit
+      const std::string time = std::to_string(100 + random() % 400);
+      const Watched one = Watch(port, after, Json::object(), {{"Connect-Timeout-Ms", time}}).end();
+      BOOST_TEST(one.code == "deadline_exceeded");
+      next(one);
+    } else {  // by a caller that goes away
+      const std::size_t wanted = 1 + random() % 30;
+      Watch one(port, after);
+      BOOST_TEST(one.until([&](const Watched& told) { return told.positions.size() >= wanted; }));
+      next(one.stop());
+    }
   }
   writer.stop();
   rival.stop();
-  const long head = std::stol(query_one(database.conninfo(), "SELECT position FROM writ.log_head"));
-  const Watched rest = watch(writ.port(), after, std::chrono::milliseconds(1500));
-  seen.insert(seen.end(), rest.positions.begin(), rest.positions.end());
+  const long head = head_of(database);
+  Watch rest(writ.port(), after);
+  BOOST_TEST(rest.until([&](const Watched& told) { return told.resume >= head; }));
+  next(rest.stop());
   BOOST_TEST(seen == one_to(head), boost::test_tools::per_element());
-  BOOST_TEST(head > 50);
 }
 
 BOOST_AUTO_TEST_CASE(sees_a_change_as_it_comes_and_only_what_is_wanted) {
   const TestDatabase database;
   WritProcess writ(database);
   ApiClient client(writ.port());
-  BOOST_REQUIRE_EQUAL(
-      client.call("CreateSettings", create_json(key_json("d"), queue_settings("a"))).status, 200);
-  auto watching = std::async(std::launch::async, [&] {
-    return watch(writ.port(), -1, std::chrono::milliseconds(2500),
-                 Json::object({{"key", key_json("d")}, {"path", "run.default_queue"}}));
-  });
-  // One that comes before the watch has begun is not told; until one is, there are more.
-  for (long version = 1;
-       watching.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready; ++version) {
-    Json settings = queue_settings("q" + std::to_string(version / 2));
-    settings["labels"] = Json::object(
-        {{"state", version % 2 == 0 ? "SETTING_STATE_UNSET" : "SETTING_STATE_INHERIT"}});
-    client.call("UpdateSettings", update_json(key_json("d"), settings, version));
-    client.call(version == 1 ? "CreateSettings" : "UpdateSettings",
-                version == 1 ? create_json(key_json("e"), settings)
-                             : update_json(key_json("e"), settings, version - 1));
+  const auto write = [&](const Json& key, const Json& settings, long version) {
+    const HttpAnswer answer =
+        version == 1 ? client.call("CreateSettings", create_json(key, settings))
+                     : client.call("UpdateSettings", update_json(key, settings, version - 1));
+    BOOST_REQUIRE_MESSAGE(answer.status == 200, answer.body);
+    return head_of(database);
+  };
+  write(key_json("d"), queue_settings("before"), 1);
+  Watch watch(writ.port(), -1,
+              Json::object({{"key", key_json("d")}, {"path", "run.default_queue"}}));
+  BOOST_REQUIRE(watch.begins());
+  std::vector<long> wanted;
+  for (int round = 1; round <= 5; ++round) {
+    Json settings = queue_settings("q" + std::to_string(round));
+    wanted.push_back(write(key_json("d"), settings, 2 * round));
+    BOOST_REQUIRE(watch.until([&](const Watched& told) {
+      return !told.positions.empty() && told.positions.back() == wanted.back();
+    }));
+    // Another setting, and another record.
+    settings["labels"]["state"] = "SETTING_STATE_UNSET";
+    write(key_json("d"), settings, 2 * round + 1);
+    write(key_json("e"), settings, round);
   }
-  const Watched seen = watching.get();
-  BOOST_TEST(seen.changes.size() > 2);
-  for (const Json& change : seen.changes) {
+  const Watched told = watch.stop();
+  BOOST_TEST(told.positions == wanted, boost::test_tools::per_element());
+  for (const std::string& text : told.changes) {
+    const Json message = Json::parse(text);
+    const Json& change = message.at("change");
+    BOOST_TEST(change.at("position") == message.at("position"));
     BOOST_TEST(change.at("key") == key_json("d"));
-    BOOST_TEST(change.dump().find("run.default_queue") != std::string::npos);
+    BOOST_TEST(text.find("run.default_queue") != std::string::npos);
   }
 }
 
 BOOST_AUTO_TEST_CASE(goes_on_when_the_database_lost_all_its_connections) {
   const TestDatabase database;
   WritProcess writ(database);
-  auto watching = std::async(
-      std::launch::async, [&] { return watch(writ.port(), 0, std::chrono::milliseconds(6000)); });
+  Watch watch(writ.port(), 0);
   Writer writer(writ.port());
-  BOOST_REQUIRE(wait_until([&] { return writer.written() > 20; }, std::chrono::seconds(10)));
+  const auto write_more = [&] {
+    const long before = writer.written();
+    return wait_until([&] { return writer.written() > before + 20; }, std::chrono::minutes(1));
+  };
+  BOOST_REQUIRE(write_more());
   query(database.conninfo(),
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
         " AND pid <> pg_backend_pid()");
-  const long before = writer.written();
-  BOOST_REQUIRE(
-      wait_until([&] { return writer.written() > before + 20; }, std::chrono::seconds(10)));
+  BOOST_REQUIRE(write_more());
   writer.stop();
-  const long head = std::stol(query_one(database.conninfo(), "SELECT position FROM writ.log_head"));
-  const Watched seen = watching.get();
-  BOOST_TEST(seen.positions == one_to(head), boost::test_tools::per_element());
+  const long head = head_of(database);
+  BOOST_TEST(watch.until([&](const Watched& told) { return told.resume >= head; }));
+  const Watched told = watch.stop();
+  BOOST_TEST(told.code == "");
+  BOOST_TEST(told.positions == one_to(head), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(costs_next_to_nothing_while_nothing_happens) {
   const TestDatabase database;
-  WritProcess writ(database);
-  const auto in = [&](std::chrono::seconds time) {
-    const auto statements = [&] {
-      return std::stol(query_one(database.conninfo(),
-                                 "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE"
-                                 " datname = current_database()"));
-    };
-    const long before = statements();
-    std::this_thread::sleep_for(time);
-    return statements() - before;
+  const PostgresProxy proxy;
+  WritProcess writ(through(proxy, database));
+  // What the service asks its database in the calmest of some windows: what it has to do now and
+  // then is not in all of them. Ends with the first that is `calm`.
+  constexpr std::chrono::seconds kWindow{4};
+  const auto asked = [&](int windows, std::uint64_t calm) {
+    std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+    for (int i = 0; i < windows && least > calm; ++i) {
+      const std::uint64_t before = proxy.round_trips();
+      std::this_thread::sleep_for(kWindow);
+      least = std::min(least, proxy.round_trips() - before);
+    }
+    return least;
   };
-  // PostgreSQL counts late: until all that has begun was counted.
-  const auto settle = [&] {
-    BOOST_TEST(
-        wait_until([&] { return in(std::chrono::seconds(1)) < 4; }, std::chrono::seconds(10)));
-  };
-  constexpr std::chrono::seconds kTime{5};
-  settle();
-  const long without = in(kTime);
-  std::vector<std::future<Watched>> watchers;
-  for (int i = 0; i < 200; ++i)
-    watchers.push_back(std::async(std::launch::async, [&] {
-      return watch(writ.port(), -1, std::chrono::milliseconds(16'000));
-    }));
-  settle();
-  BOOST_TEST(in(kTime)-without < kTime.count());
-  for (auto& one : watchers) BOOST_TEST(one.get().code == "deadline_exceeded");
+  const std::uint64_t without = asked(2, 0);
+  BOOST_TEST(proxy.round_trips() > 0u);
+  std::list<Watch> watchers;
+  for (int i = 0; i < 200; ++i) watchers.emplace_back(writ.port(), -1);
+  for (Watch& one : watchers) BOOST_REQUIRE(one.begins());
+  // Did each of them ask once in ten seconds, it were 80 more.
+  const std::uint64_t limit = without + 10;
+  const std::uint64_t with = asked(8, limit);
+  BOOST_TEST_MESSAGE(without << " questions in " << kWindow.count() << " s, " << with
+                             << " with 200 watchers");
+  BOOST_TEST(with <= limit);
+  for (Watch& one : watchers) BOOST_TEST(!one.over());
+  writ.signal(SIGTERM);
+  for (Watch& one : watchers) BOOST_TEST(one.end().code == "unavailable");
+  BOOST_TEST(writ.wait(std::chrono::minutes(1)) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(from_a_position_in_the_future_is_refused) {
   const TestDatabase database;
   WritProcess writ(database);
-  const Watched refused = watch(writ.port(), 5, std::chrono::seconds(5));
-  BOOST_TEST(refused.code == "out_of_range");
-  BOOST_TEST(refused.message ==
-             "invalid after_position: position 5 is in the future; the log is at position 0");
+  const auto refusal = [&](long after, Json filter) {
+    const Watched refused = Watch(writ.port(), after, std::move(filter)).end();
+    return refused.code + ": " + refused.message;
+  };
+  BOOST_TEST(refusal(5, Json::object()) ==
+             "out_of_range: invalid after_position: position 5 is in the future; the log is at "
+             "position 0");
+  BOOST_TEST(refusal(-1, Json::object({{"fromPosition", "5"}})) ==
+             "out_of_range: invalid filter.from_position: position 5 is in the future; the log is "
+             "at position 0");
+  BOOST_TEST(refusal(-1, Json::object({{"since", "9999-01-01T00:00:00Z"}})) ==
+             "out_of_range: invalid filter.since: 9999-01-01T00:00:00.000000Z is in the future");
+  // Up to there is what a watch may be asked for.
+  Watch bounded(writ.port(), -1,
+                Json::object({{"toPosition", "5"}, {"until", "9999-01-01T00:00:00Z"}}));
+  BOOST_TEST(bounded.begins());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

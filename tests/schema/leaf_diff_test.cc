@@ -104,6 +104,15 @@ BOOST_AUTO_TEST_CASE(a_path_that_names_nothing_is_refused_with_the_nearest_one) 
              "\"run.default_queue\"?)");
   BOOST_TEST(refusal("runs") ==
              "invalid path \"runs\": there is no such setting (did you mean \"run\"?)");
+  BOOST_TEST(refusal("labels.example.com/\"a\"") ==
+             R"(invalid path "labels.example.com/\"a\"": there is no such setting )"
+             R"((an entry of this map is written labels["example.com/\"a\""]))");
+  for (const char* path : {"labels.", "labels[", "labels[team]", "labels[\"a\""})
+    BOOST_TEST(refusal(path).ends_with(" (an entry of this map is written labels[\"name\"])"),
+               refusal(path));
+  BOOST_TEST(refusal("xyzzy") ==
+             "invalid path \"xyzzy\": there is no such setting (it is the path of a setting, the "
+             "beginning of some up to a dot, or an entry of a map such as labels[\"name\"])");
   for (const char* path : {"run.", ".run", "run.default_queue.state", "labels[", "labels[\"a\"",
                            "run.default_queue[\"a\"]", "labels.team", "*", "%"})
     BOOST_TEST(!refusal(path).empty(), path);

@@ -1,0 +1,70 @@
+#include <boost/test/unit_test.hpp>
+
+#include "tests/acceptance/api_client.h"
+#include "tests/acceptance/watching.h"
+#include "tests/acceptance/writ_process.h"
+
+namespace writ::test {
+namespace {
+
+/// The feed holds about eight such changes, a watch that stands still as many; the sockets between
+/// take a few. Of these each is in memory with what was before, and encoded.
+constexpr long kChanges = kUnsanitized ? 60 : 30;
+constexpr long kMostKib = 300 * 1024;
+
+/// Settings of nearly a mebibyte, all of it another than that of the version before.
+Json large_settings(long version) {
+  const std::string value(100'000, static_cast<char>('a' + version % 26));
+  std::vector<Json::Member> entries;
+  for (int i = 0; i < 10; ++i) entries.emplace_back("V" + std::to_string(i), value);
+  Json settings = Json::object();
+  settings["environmentVariables"]["state"] = "SETTING_STATE_VALUE";
+  settings["environmentVariables"]["mapValue"]["entries"] = Json::object(std::move(entries));
+  return settings;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(a_watcher_that_does_not_read)
+
+BOOST_AUTO_TEST_CASE(is_cut_and_told_where_to_resume_while_a_good_one_sees_everything) {
+  const TestDatabase database;
+  WritProcess writ(database);
+  Watch slow(writ.port(), 0), good(writ.port(), 0);
+  BOOST_REQUIRE(slow.begins());
+  BOOST_REQUIRE(good.begins());
+  slow.pause();
+  ApiClient client(writ.port());
+  const long before = writ.memory_kib("VmRSS");
+  for (long version = 1; version <= kChanges; ++version) {
+    const HttpAnswer answer =
+        version == 1
+            ? client.call("CreateSettings", create_json(key_json("d"), large_settings(version)))
+            : client.call("UpdateSettings",
+                          update_json(key_json("d"), large_settings(version), version - 1));
+    BOOST_REQUIRE_MESSAGE(answer.status == 200, answer.body);
+  }
+  BOOST_TEST(good.until([](const Watched& told) { return told.resume == kChanges; }));
+  const long grown = writ.memory_kib("VmHWM") - before;
+  BOOST_TEST_MESSAGE("the service has grown by " << grown / 1024 << " MiB");
+  if (kUnsanitized) BOOST_TEST(grown < kMostKib);
+
+  slow.go_on();
+  const Watched cut = slow.end();
+  BOOST_TEST(cut.code == "resource_exhausted");
+  BOOST_TEST(cut.message == "changes come faster than they are read; resume after position " +
+                                std::to_string(cut.resume));
+  BOOST_TEST(cut.resume > 0);
+  BOOST_TEST(cut.resume < kChanges);
+  Watch again(writ.port(), cut.resume);
+  BOOST_TEST(again.until([](const Watched& told) { return told.resume == kChanges; }));
+  std::vector<long> all, seen = cut.positions;
+  for (long position = 1; position <= kChanges; ++position) all.push_back(position);
+  for (const long position : again.stop().positions) seen.push_back(position);
+  BOOST_TEST(seen == all, boost::test_tools::per_element());
+  BOOST_TEST(good.stop().positions == all, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace writ::test
