@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "tools/option_checks.h"
+
 namespace writ {
 
 void add_database_options(CLI::App& command, DatabaseOptions& options) {
@@ -36,7 +38,7 @@ void add_database_options(CLI::App& command, DatabaseOptions& options) {
           "Seconds to wait for the database when starting")
       ->envname("WRIT_STARTUP_TIMEOUT")
       ->type_name("SECONDS")
-      ->check(CLI::Range(1, 3600))
+      ->check(must_be_number(1, 3600))
       ->default_str(std::to_string(options.startup_timeout.count()));
 }
 

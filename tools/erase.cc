@@ -7,6 +7,7 @@
 #include "tools/client/options.h"
 #include "tools/exit_codes.h"
 #include "tools/operate.h"
+#include "tools/option_checks.h"
 #include "writ/admin/v1/admin.pb.h"
 
 namespace writ {
@@ -41,7 +42,8 @@ void add_erase_command(CommandSet& commands) {
       ->capture_default_str();
   command.add_option("--position", options->position, "Of the event")
       ->required()
-      ->type_name("POSITION");
+      ->type_name("POSITION")
+      ->check(must_be_number(1));
   command.add_option("-m,--reason", options->reason, "Why, for the history")
       ->required()
       ->type_name("TEXT");

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
-#include <limits>
 
 #include "service/cors.h"
 #include "tools/accept_log.h"
@@ -89,26 +88,26 @@ void add_limit_options(CLI::App& command, ServeOptions& options) {
       .add_option("--read-connections", options.read_connections, "Database connections for reads")
       ->envname("WRIT_READ_CONNECTIONS")
       ->type_name("COUNT")
-      ->check(CLI::Range(1, 32))
+      ->check(must_be_number(1, 32))
       ->capture_default_str();
   command
       .add_option("--batch-limit", options.batch_limit, "Commands that may share one transaction")
       ->envname("WRIT_BATCH_LIMIT")
       ->type_name("COUNT")
-      ->check(CLI::Range(1, 256))
+      ->check(must_be_number(1, 256))
       ->capture_default_str();
   command
       .add_option("--max-body-bytes", options.max_body_bytes, "Largest request body, decompressed")
       ->envname("WRIT_MAX_BODY_BYTES")
       ->type_name("BYTES")
-      ->check(CLI::Range(1024, 256 * 1024 * 1024))
+      ->check(must_be_number(1024, 256 * 1024 * 1024))
       ->capture_default_str();
   command
       .add_option("--body-memory-bytes", options.body_memory_bytes,
                   "Memory for all requests' bodies together; eight of the largest at least")
       ->envname("WRIT_BODY_MEMORY_BYTES")
       ->type_name("BYTES")
-      ->check(CLI::Range(std::int64_t{1024}, std::numeric_limits<std::int64_t>::max()))
+      ->check(must_be_number(1024))
       ->capture_default_str();
 }
 
@@ -122,7 +121,7 @@ void add_check_option(CLI::App& command, ServeOptions& options) {
           "Seconds between two comparisons of all settings with the log; 0 makes none")
       ->envname("WRIT_CHECK_PAUSE")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0, 7 * 24 * 3600))
+      ->check(must_be_number(0, 7 * 24 * 3600))
       ->default_str(std::to_string(options.check_pause.count()));
 }
 
@@ -166,7 +165,7 @@ void add_serve_options(CLI::App& command, ServeOptions& options, std::string& li
                   "Of the request log: info writes a line a request, warn and above none")
       ->envname("WRIT_LOG_LEVEL")
       ->type_name("LEVEL")
-      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}).description(""))
+      ->check(must_be_one_of({"trace", "debug", "info", "warn", "error", "off"}))
       ->capture_default_str();
 }
 
@@ -229,7 +228,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       app.add_subcommand("completion", "A script that teaches a shell to complete");
   completion->add_option("shell", shell, "Which one: bash or zsh")
       ->required()
-      ->check(CLI::IsMember({"bash", "zsh"}).description(""));
+      ->check(must_be_one_of({"bash", "zsh"}));
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -10,6 +10,7 @@
 #include "tools/client/options.h"
 #include "tools/exit_codes.h"
 #include "tools/operate.h"
+#include "tools/option_checks.h"
 #include "tools/progress_line.h"
 #include "writ/admin/v1/admin.pb.h"
 
@@ -80,7 +81,7 @@ void add_rebuild_command(CommandSet& commands) {
   const std::vector<std::string> names(std::begin(kRebuildable), std::end(kRebuildable));
   command.add_option("projection", options->projection, "Which one: settings or changed_paths")
       ->required()
-      ->check(CLI::IsMember(names).description(""));
+      ->check(must_be_one_of(names));
   add_operate_options(command, *options);
   command.footer(
       "Readers and writers go on meanwhile, and see the old table until the new one is complete.\n"

@@ -23,7 +23,8 @@ constexpr char kNotes[] =
     R"(A token is a name that the log shows, a role, and the scopes it is held on (with all below them):
   viewer    reads settings            auditor   also history and proofs
   editor    also writes               admin     also rebuilds, erases, defines
-Once there is a token, `writ serve` lets in only who has one; it notices changes of the file by itself. The secret is
+Run these where `writ serve` runs, or name its data directory; `create --data-dir DIR` also begins one, before the
+first start. Once there is a token, `writ serve` lets in only who has one; it notices changes of the file by itself. The secret is
 printed once, on standard output, and kept nowhere: the file has its SHA-256.
 
   writ token create --name ci --role editor --scope production --expires-in 90d
@@ -33,6 +34,7 @@ printed once, on standard output, and kept nowhere: the file has its SHA-256.
 
 struct TokenCommand {
   TokenFileOptions file;
+  bool directory_named = false;  // by an option or the environment, not by where we are
   std::string name;
   std::string role;
   std::vector<std::string> scopes;
@@ -94,6 +96,20 @@ void add_create_options(CLI::App& create, TokenCommand& options) {
       ->capture_default_str();
   create.add_flag("--behind-proxy", options.behind_proxy,
                   "Without a secret: the authenticating proxy of `writ serve` says who it is");
+}
+
+/// Whether this is a directory that never had a service, and nobody said where to look: then it is
+/// the wrong one. Says so.
+bool is_lost(const TokenCommand& options) {
+  if (options.directory_named || !options.file.file.empty() ||
+      std::filesystem::exists(options.file.data_directory))
+    return false;
+  std::cerr << "writ: there is no " << std::filesystem::absolute(options.file.path()).string()
+            << ", nor its directory: run this where `writ serve` runs, or name the data directory "
+               "with --data-dir or the file with --token-file; `token create` then makes what is "
+               "missing"
+            << std::endl;
+  return true;
 }
 
 int create_token(const TokenCommand& options) {
@@ -182,18 +198,22 @@ void add_token_file_option(CLI::App& command, std::filesystem::path& file) {
 
 void add_token_command(CommandSet& commands) {
   const auto options = std::make_shared<TokenCommand>();
-  CLI::App& token = commands.add("token", "Create, list or revoke tokens: who may do what",
-                                 [options] { return options->act(*options); });
+  CLI::App& token =
+      commands.add("token", "Create, list or revoke tokens: who may do what",
+                   [options] { return is_lost(*options) ? kUsageError : options->act(*options); });
   token.require_subcommand(1);
   token.footer(kNotes);
   const auto add = [&](const char* name, const char* about, int (*act)(const TokenCommand&)) {
     CLI::App* one = token.add_subcommand(name, about);
-    one->callback([options, act] { options->act = act; });
-    one->add_option("--data-dir", options->file.data_directory,
-                    "Directory of the service's own files")
-        ->envname("WRIT_DATA_DIR")
-        ->type_name("DIR")
-        ->capture_default_str();
+    CLI::Option* directory = one->add_option("--data-dir", options->file.data_directory,
+                                             "Directory of the service's own files")
+                                 ->envname("WRIT_DATA_DIR")
+                                 ->type_name("DIR")
+                                 ->capture_default_str();
+    one->callback([options, act, directory] {
+      options->act = act;
+      options->directory_named = directory->count() > 0;
+    });
     add_token_file_option(*one, options->file.file);
     return one;
   };

@@ -4,6 +4,8 @@
 
 #include "google/protobuf/descriptor.pb.h"
 #include "tests/acceptance/api_client.h"
+#include "tests/acceptance/child.h"
+#include "tests/acceptance/local_postgres.h"
 #include "tests/acceptance/log_checks.h"
 #include "tests/acceptance/tokens.h"
 #include "tests/acceptance/writ_process.h"
@@ -56,6 +58,14 @@ std::size_t rank(const std::string& role) {
 std::string contents(const std::string& file) {
   std::ifstream in(file);
   return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// The names in a file of tokens.
+std::string read_names(const std::string& file) {
+  std::string names;
+  const Json parsed = Json::parse(contents(file));
+  for (const Json& token : parsed.at("tokens").elements()) names += token.at("name").text() + " ";
+  return names;
 }
 
 std::string replaced(std::string text, const std::string& what, const std::string& by) {
@@ -377,6 +387,43 @@ BOOST_AUTO_TEST_CASE(keeps_no_secret_and_a_file_for_its_owner) {
   const WritRun list = run_writ({"token", "list", "--token-file", tokens.path()});
   BOOST_TEST(list.status == 0);
   BOOST_TEST(list.out.find("ci    editor  production/analytics") != std::string::npos, list.out);
+}
+
+BOOST_AUTO_TEST_CASE(begins_no_data_directory_unless_that_is_said) {
+  namespace fs = std::filesystem;
+  const TemporaryDirectory directory;
+  const fs::path data = directory.path() / ".writ";
+  struct Ended {
+    int status;
+    std::string err;
+  };
+  const auto run = [&](std::vector<std::string> arguments,
+                       const std::map<std::string, std::string>& environment = {}) {
+    arguments.insert(arguments.begin(), {writ_program(), "token"});
+    Child child({arguments, environment, {"WRIT_"}, false, directory.path()});
+    const int status = child.wait(std::chrono::seconds(30)).value_or(-1);
+    return Ended{status, child.standard_error()};
+  };
+  const auto create = [&](const std::string& name, std::vector<std::string> more = {},
+                          const std::map<std::string, std::string>& environment = {}) {
+    more.insert(more.begin(), {"create", "--name", name, "--role", "viewer", "--scope", "*"});
+    return run(std::move(more), environment);
+  };
+  for (const Ended& lost : {create("a"), run({"list"}), run({"revoke", "a"})}) {
+    BOOST_TEST(lost.status == 2, lost.err);
+    BOOST_TEST(lost.err.starts_with("writ: there is no " + (data / "tokens.json").string()),
+               lost.err);
+    BOOST_TEST(lost.err.find("--data-dir") != std::string::npos, lost.err);
+  }
+  BOOST_TEST(fs::is_empty(directory.path()));
+  BOOST_TEST(create("a", {"--data-dir", "said"}).status == 0);
+  BOOST_TEST(create("b", {}, {{"WRIT_DATA_DIR", "said"}}).status == 0);
+  BOOST_TEST(create("c", {"--token-file", "alone.json"}).status == 0);
+  BOOST_TEST(read_names(directory.path() / "said" / "tokens.json") == "a b ");
+  BOOST_TEST(!fs::exists(data));
+  BOOST_TEST(create("d", {"--data-dir", ".writ"}).status == 0);
+  BOOST_TEST(create("e").status == 0);
+  BOOST_TEST(read_names(data / "tokens.json") == "d e ");
 }
 
 BOOST_AUTO_TEST_CASE(refuses_what_makes_no_sense_and_changes_nothing) {

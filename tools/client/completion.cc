@@ -7,11 +7,14 @@
 namespace writ::client {
 namespace {
 
+std::vector<const CLI::App*> commands_of(const CLI::App& command) {
+  return command.get_subcommands([](const CLI::App*) { return true; });
+}
+
 /// Words of what `command` takes: its own commands, `--long` and `-s` of each option.
 std::string options_of(const CLI::App& command) {
   std::string words;
-  for (const CLI::App* inner : command.get_subcommands([](const CLI::App*) { return true; }))
-    words += " " + inner->get_name();
+  for (const CLI::App* inner : commands_of(command)) words += " " + inner->get_name();
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames()) words += " --" + name;
     for (const std::string& name : option->get_snames()) words += " -" + name;
@@ -26,23 +29,22 @@ std::string names_of(const std::vector<const CLI::App*>& commands) {
   return words;
 }
 
-/// Words in a case of the shell: `a|b|c`.
-std::string options_with(const CLI::App& program, const std::string& type) {
-  std::string words;
-  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; }))
-    for (const CLI::Option* option : command->get_options())
-      if (option->get_type_name() == type && !option->get_positional())
-        for (const std::string& name : option->get_lnames())
-          if (("|" + words + "|").find("|--" + name + "|") == std::string::npos)
-            words += (words.empty() ? "--" : "|--") + name;
-  return words;
+/// Adds the options of this type, also of the commands below, to a case of the shell: `a|b|c`.
+void add_options_with(const CLI::App& program, const std::string& type, std::string& words) {
+  for (const CLI::Option* option : program.get_options())
+    if (option->get_type_name() == type && !option->get_positional())
+      for (const std::string& name : option->get_lnames())
+        if (("|" + words + "|").find("|--" + name + "|") == std::string::npos)
+          words += (words.empty() ? "--" : "|--") + name;
+  for (const CLI::App* command : commands_of(program)) add_options_with(*command, type, words);
 }
 
 constexpr char kBash[] =
     R"(# bash completion of writ; put `source <(writ completion bash)` into ~/.bashrc
 _writ() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
-  local paths="@PATHS@"
+  local inner= paths="@PATHS@"
+  [[ $COMP_CWORD -gt 2 ]] && inner=${COMP_WORDS[2]}
   COMPREPLY=()
   if [[ $COMP_CWORD -eq 1 ]]; then
     COMPREPLY=($(compgen -W "@COMMANDS@ --help --version" -- "$current"))
@@ -52,6 +54,7 @@ _writ() {
   [[ $current == = || $previous == = ]] && return
   case $previous in
     -o|--output) COMPREPLY=($(compgen -W "table json yaml" -- "$current")); return ;;
+    --role) COMPREPLY=($(compgen -W "viewer auditor editor admin" -- "$current")); return ;;
     --path) COMPREPLY=($(compgen -W "$paths" -- "$current")); return ;;
     -f|@FILES@) COMPREPLY=($(compgen -f -- "$current")); return ;;
   esac
@@ -59,29 +62,33 @@ _writ() {
     case $command in
       set) COMPREPLY=($(compgen -S = -W "$paths" -- "$current")); compopt -o nospace 2> /dev/null; return ;;
       unset|inherit|blame) COMPREPLY=($(compgen -W "$paths" -- "$current")); return ;;
-      rebuild) COMPREPLY=($(compgen -W "settings" -- "$current")); return ;;
+      rebuild) COMPREPLY=($(compgen -W "settings changed_paths" -- "$current")); return ;;
+      verify) COMPREPLY=($(compgen -W "changed_paths" -- "$current")); return ;;
       completion) COMPREPLY=($(compgen -W "bash zsh" -- "$current")); return ;;
     esac
   fi
-  case $command in
+  case "$command $inner" in
 @OPTIONS@  esac
 }
 complete -F _writ writ
 )";
 
-constexpr char kBashOptions[] = R"(    @NAME@) COMPREPLY=($(compgen -W "@WORDS@" -- "$current")) ;;
+constexpr char kBashOptions[] = R"(    @NAME@*) COMPREPLY=($(compgen -W "@WORDS@" -- "$current")) ;;
 )";
 
 constexpr char kZsh[] = R"(#compdef writ
 # zsh completion of writ; write it to a file _writ in a folder of $fpath
 _writ() {
   local -a paths=(@PATHS@)
+  local inner=
+  (( CURRENT > 3 )) && inner=$words[3]
   if (( CURRENT == 2 )); then
     compadd -- @COMMANDS@ --help --version
     return
   fi
   case $words[CURRENT-1] in
     -o|--output) compadd -- table json yaml; return ;;
+    --role) compadd -- viewer auditor editor admin; return ;;
     --path) compadd -a paths; return ;;
     -f|@FILES@) _files; return ;;
   esac
@@ -89,17 +96,18 @@ _writ() {
     case $words[2] in
       set) compadd -S = -a paths; return ;;
       unset|inherit|blame) compadd -a paths; return ;;
-      rebuild) compadd -- settings; return ;;
+      rebuild) compadd -- settings changed_paths; return ;;
+      verify) compadd -- changed_paths; return ;;
       completion) compadd -- bash zsh; return ;;
     esac
   fi
-  case $words[2] in
+  case "$words[2] $inner" in
 @OPTIONS@  esac
 }
 if [[ $funcstack[1] == _writ ]]; then _writ "$@"; else compdef _writ writ; fi
 )";
 
-constexpr char kZshOptions[] = R"(    @NAME@) compadd -- @WORDS@ ;;
+constexpr char kZshOptions[] = R"(    @NAME@*) compadd -- @WORDS@ ;;
 )";
 
 std::string filled(std::string text, const std::string& name, const std::string& value) {
@@ -112,17 +120,21 @@ std::string filled(std::string text, const std::string& name, const std::string&
 
 std::string completion_script(const CLI::App& program, const std::string& shell) {
   const bool bash = shell == "bash";
-  std::string paths, options;
+  std::string paths, options, files;
   for (const Setting& setting : all_settings()) paths += (paths.empty() ? "" : " ") + setting.path;
-  const auto commands = program.get_subcommands([](const CLI::App*) { return true; });
+  const auto add = [&](const std::string& pattern, const CLI::App& command) {
+    const std::string line = filled(bash ? kBashOptions : kZshOptions, "@NAME@", pattern);
+    options += filled(line, "@WORDS@", options_of(command));
+  };
+  const auto commands = commands_of(program);
   for (const CLI::App* command : commands) {
-    const std::string line =
-        filled(bash ? kBashOptions : kZshOptions, "@NAME@", command->get_name());
-    options += filled(line, "@WORDS@", options_of(*command));
+    const std::string name = "\"" + command->get_name() + " ";
+    // The first that fits holds, so the more particular ones come first.
+    for (const CLI::App* inner : commands_of(*command))
+      add(name + inner->get_name() + "\"", *inner);
+    add(name + "\"", *command);
   }
-  std::string files = options_with(program, "FILE");
-  if (const std::string folders = options_with(program, "DIR"); !folders.empty())
-    files += "|" + folders;
+  for (const char* type : {"FILE", "DIR"}) add_options_with(program, type, files);
   std::string script = filled(bash ? kBash : kZsh, "@PATHS@", paths);
   script = filled(script, "@COMMANDS@", names_of(commands));
   script = filled(script, "@FILES@", files);

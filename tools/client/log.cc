@@ -8,6 +8,7 @@
 #include "tools/client/print.h"
 #include "tools/client/printable.h"
 #include "tools/exit_codes.h"
+#include "tools/option_checks.h"
 
 namespace writ::client {
 namespace {
@@ -115,6 +116,7 @@ void add_log(CommandSet& commands) {
   command.add_option("--until", options->until, "Only before then")->type_name("TIME");
   command.add_option("--limit", options->limit, "At most so many; 0 is all")
       ->type_name("COUNT")
+      ->check(must_be_number(0))
       ->capture_default_str();
   command.add_flag("--oldest-first", options->oldest_first, "The other way round");
   command.footer("With --output json each change is a line.");

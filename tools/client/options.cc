@@ -8,6 +8,7 @@
 #include "tools/client/printable.h"
 #include "tools/client/scope_name.h"
 #include "tools/exit_codes.h"
+#include "tools/option_checks.h"
 
 namespace writ::client {
 namespace {
@@ -57,11 +58,10 @@ void add_connection_options(CLI::App& command, ClientOptions& options) {
       ->envname("WRIT_URL")
       ->type_name("URL")
       ->capture_default_str();
-  const std::map<std::string, Output> outputs = {
-      {"table", Output::kTable}, {"json", Output::kJson}, {"yaml", Output::kYaml}};
   command.add_option("-o,--output", options.output, "How to print: table, json or yaml")
       ->type_name("FORM")
-      ->transform(CLI::CheckedTransformer(outputs).description(""))
+      ->transform(must_name<Output>(
+          {{"table", Output::kTable}, {"json", Output::kJson}, {"yaml", Output::kYaml}}))
       ->default_str("table");
 }
 

@@ -8,6 +8,7 @@
 #include "tools/client/commands.h"
 #include "tools/client/print.h"
 #include "tools/exit_codes.h"
+#include "tools/option_checks.h"
 
 namespace writ::client {
 namespace {
@@ -75,7 +76,7 @@ void add_proof(CommandSet& commands) {
   command.add_option("position", options->position, "The event's position")
       ->type_name("POSITION")
       ->required()
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(must_be_number(1));
 }
 
 }  // namespace writ::client

@@ -6,6 +6,7 @@
 #include "tools/client/print.h"
 #include "tools/client/record.h"
 #include "tools/exit_codes.h"
+#include "tools/option_checks.h"
 
 namespace writ::client {
 namespace {
@@ -55,7 +56,7 @@ void add_revert(CommandSet& commands) {
   command.add_option("--to-version", options->to_version, "The version to go back to")
       ->type_name("N")
       ->required()
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(must_be_number(1));
   add_scope_options(command, *options);
   add_reason_option(command, *options);
 }

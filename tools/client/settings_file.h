@@ -12,8 +12,9 @@ namespace writ::client {
 
 /// What one scope says as a file for people, in the format that Flyte 2's command line also reads
 /// and writes. YAML: one top-level mapping from flat dotted paths to values; `~unset` stands for
-/// UNSET; what is not there is inherited. All else is comment: `###` headers, `##` help and
-/// origins,
+/// UNSET; what is not there is inherited. Nothing behind the colon of a setting that is a text is
+/// the empty text, which Flyte 2's command line writes so; of any other it is an error, as null is.
+/// All else is comment: `###` headers, `##` help and origins,
 /// `#` settings that are not active here.
 ///
 /// `levels` is the chain as GetSettingsForEdit answers it, broadest first; the last is the scope's
