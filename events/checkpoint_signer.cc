@@ -60,6 +60,13 @@ SignedCheckpoint CheckpointSigner::sign(Position size, const Digest& root) {
   return sign_and_keep(size, root);
 }
 
+SignedCheckpoint CheckpointSigner::sign_exactly(Position size, const Digest& root) {
+  const std::lock_guard lock(mutex_);
+  if (!last_ || size > last_->size) return sign_and_keep(size, root);
+  const Checkpoint earlier{origin_, size, root};
+  return {earlier, keys_.sign(origin_, checkpoint_text(earlier))};
+}
+
 SignedCheckpoint CheckpointSigner::start_over(Position size, const Digest& root) {
   const std::lock_guard lock(mutex_);
   return sign_and_keep(size, root);

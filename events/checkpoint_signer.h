@@ -47,6 +47,9 @@ class CheckpointSigner {
   /// one. One that is overtaken by a larger one answers that.
   SignedCheckpoint sign(Position size, const Digest& root);
 
+  /// The same for exactly this size: an earlier tree is signed as well, and the last one stays.
+  SignedCheckpoint sign_exactly(Position size, const Digest& root);
+
   /// Signs another tree than a continuation of the last one.
   SignedCheckpoint start_over(Position size, const Digest& root);
 

@@ -12,6 +12,7 @@
 #include "events/connection.h"
 #include "events/erasure.h"
 #include "events/errors.h"
+#include "projections/changed_paths_check.h"
 #include "projections/export.h"
 #include "projections/read_models.h"
 #include "projections/rebuild.h"
@@ -25,6 +26,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kProgressPause{200};
+constexpr std::chrono::seconds kSigningPatience{10};
 constexpr int kMostAtOnce = 2;
 constexpr std::size_t kErasureBytes = 2048;  // what one takes in memory
 constexpr std::size_t kLinesBytes = 256 * 1024;
@@ -112,8 +114,28 @@ void rebuild_model(const std::string& conninfo, const admin::v1::RebuildRequest&
   teller.send(last);
 }
 
+void verify_index(const std::string& conninfo, MessageStream<admin::v1::VerifyResponse>& out) {
+  Teller<admin::v1::VerifyResponse> teller(out);
+  admin::v1::VerifyResponse last;
+  admin::v1::VerifyResult& told = *last.mutable_result();
+  try {
+    const CheckedIndex checked = check_changed_paths(
+        conninfo,
+        [&](std::int64_t done, std::int64_t total) { teller.tell("changed_paths", done, total); });
+    told.set_position(number(checked.position));
+    told.set_rows(number(checked.rows));
+  } catch (const CorruptLog& e) {
+    told.set_finding(e.what());
+  }
+  teller.send(last);
+}
+
 void verify_log(const std::string& conninfo, const admin::v1::VerifyRequest& request,
                 MessageStream<admin::v1::VerifyResponse>& out) {
+  if (request.projection() == "changed_paths" && request.from_position() == 0)
+    return verify_index(conninfo, out);
+  if (!request.projection().empty())
+    refuse({{"projection", "invalid projection: there is changed_paths, without a from_position"}});
   std::optional<VerifiedBefore> before;
   if (request.from_position() > 0) {
     constexpr std::uint64_t kLargest = std::numeric_limits<std::int64_t>::max();
@@ -139,7 +161,9 @@ void verify_log(const std::string& conninfo, const admin::v1::VerifyRequest& req
   teller.send(last);
 }
 
-void export_lines(const std::string& conninfo, MessageStream<admin::v1::ExportResponse>& out) {
+void export_lines(const AdminSources& sources, const admin::v1::ExportRequest& request,
+                  MessageStream<admin::v1::ExportResponse>& out) {
+  if (request.checkpoint()) static_cast<void>(sources.checkpoints.verifier_keys());  // or refuses
   Teller<admin::v1::ExportResponse> teller(out);
   admin::v1::ExportResponse gathered;
   const auto flush = [&] {
@@ -147,7 +171,7 @@ void export_lines(const std::string& conninfo, MessageStream<admin::v1::ExportRe
     gathered.clear_lines();
   };
   const ExportResult result = export_log(
-      conninfo,
+      sources.conninfo,
       [&](std::string_view lines) {
         gathered.mutable_lines()->append(lines);
         if (gathered.lines().size() >= kLinesBytes) flush();
@@ -160,6 +184,9 @@ void export_lines(const std::string& conninfo, MessageStream<admin::v1::ExportRe
   last.mutable_result()->set_position(number(result.position));
   last.mutable_result()->set_root(bytes(result.root));
   last.mutable_result()->set_rows(number(result.rows));
+  if (request.checkpoint())
+    last.mutable_result()->set_checkpoint(
+        sources.checkpoints.of(result.position, result.root, Clock::now() + kSigningPatience).note);
   teller.send(last);
 }
 
@@ -241,8 +268,8 @@ void register_admin_service(Router& router, const AdminSources& sources) {
       [&sources](const auto& request, auto& out) { verify_log(sources.conninfo, request, out); },
       taken);
   add_stream<ExportRequest, ExportResponse>(
-      router, "Export", [&sources](const auto&, auto& out) { export_lines(sources.conninfo, out); },
-      taken);
+      router, "Export",
+      [&sources](const auto& request, auto& out) { export_lines(sources, request, out); }, taken);
   router.unary<EraseRequest, EraseResponse>(
       find_method(EraseRequest::descriptor(), "AdminService", "Erase"),
       [&sources](const RequestContext& context, const EraseRequest& request) {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "events/sequencer.h"
+#include "service/checkpoints.h"
 #include "service/connect.h"
 
 namespace writ {
@@ -11,6 +12,7 @@ namespace writ {
 struct AdminSources {
   std::string conninfo;  ///< Each long piece of work makes connections of its own.
   Sequencer& sequencer;  ///< Has the erasure's domain.
+  Checkpoints& checkpoints;
 };
 
 /// Serves `writ.admin.v1.AdminService`: rebuild, verify, export and erase. At most two of the long

@@ -158,7 +158,7 @@ void register_proofs(Router& router, const ProofSources& sources) {
 void register_log_paths(Router& router, const ProofSources& sources) {
   router.get("/log/checkpoint", [sources](const HttpRequest& request, HttpResponse& response) {
     sources.may_read_log(request);
-    response.body = sources.checkpoints.current(request.received + kPatience).note;
+    response.body = sources.checkpoints.recent(request.received + kPatience).note;
     response.content_type = "text/plain; charset=utf-8";
     response.set_header("Cache-Control", "no-cache");
   });

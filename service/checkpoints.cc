@@ -10,6 +10,7 @@ namespace writ {
 namespace {
 
 constexpr std::chrono::seconds kBetween{10};
+constexpr std::chrono::seconds kRecent{1};
 constexpr std::chrono::seconds kPatience{3};
 
 }  // namespace
@@ -29,16 +30,46 @@ CheckpointSigner& Checkpoints::signer() const {
   return *signer_;
 }
 
+/// The head, which continues what was signed last.
+TreeHead Checkpoints::checked_head(Connection& connection) const {
+  // Asked for first: what is signed meanwhile may be beyond the head that is read.
+  const std::optional<Checkpoint> last = signer().last();
+  TreeHead head = read_tree_head(connection);
+  if (last && (head.size != last->size || head.root != last->root))
+    if (const auto trouble = trouble_with_checkpoint(connection, head, *last); !trouble.empty())
+      throw CorruptLog(trouble);
+  return head;
+}
+
 SignedCheckpoint Checkpoints::current(Clock::time_point deadline) {
   CheckpointSigner& signer = this->signer();
-  return pool_.read(deadline, [&](Connection& connection) {
-    // Asked for first: what is signed meanwhile may be beyond the head that is read.
-    const std::optional<Checkpoint> last = signer.last();
-    const TreeHead head = read_tree_head(connection);
-    if (last && (head.size != last->size || head.root != last->root))
-      if (const auto trouble = trouble_with_checkpoint(connection, head, *last); !trouble.empty())
-        throw CorruptLog(trouble);
+  const Clock::time_point asked = Clock::now();
+  SignedCheckpoint now = pool_.read(deadline, [&](Connection& connection) {
+    const TreeHead head = checked_head(connection);
     return signer.sign(head.size, head.root);
+  });
+  const std::lock_guard lock(mutex_);
+  recent_ = now;
+  recent_at_ = asked;
+  return now;
+}
+
+SignedCheckpoint Checkpoints::recent(Clock::time_point deadline) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (recent_ && Clock::now() - recent_at_ < kRecent) return *recent_;
+  }
+  return current(deadline);
+}
+
+SignedCheckpoint Checkpoints::of(Position size, const Digest& root, Clock::time_point deadline) {
+  CheckpointSigner& signer = this->signer();
+  return pool_.read(deadline, [&](Connection& connection) {
+    const TreeHead head = checked_head(connection);
+    const Checkpoint wanted{signer.origin(), size, root};
+    if (const auto trouble = trouble_with_checkpoint(connection, head, wanted); !trouble.empty())
+      throw CorruptLog(trouble);
+    return signer.sign_exactly(size, root);
   });
 }
 

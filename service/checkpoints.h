@@ -4,11 +4,13 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "events/checkpoint_signer.h"
 #include "events/connection_pool.h"
+#include "events/tiles.h"
 
 namespace writ {
 
@@ -31,6 +33,14 @@ class Checkpoints {
   /// when the log is no continuation of the last checkpoint, and what the pool throws.
   SignedCheckpoint current(Clock::time_point deadline);
 
+  /// The same for those who ask without end: one that was current no more than a second ago will
+  /// do, which costs neither a query nor a signature.
+  SignedCheckpoint recent(Clock::time_point deadline);
+
+  /// A checkpoint of exactly the log's first `size` events, which had this root when they were
+  /// read. Throws what `current` throws, CorruptLog also when the log does not continue them.
+  SignedCheckpoint of(Position size, const Digest& root, Clock::time_point deadline);
+
   /// The keys that check it. Throws ConnectError (failed_precondition) without a key.
   std::vector<std::string> verifier_keys() const;
 
@@ -41,6 +51,7 @@ class Checkpoints {
   void work();
   void sign_by_itself();
   CheckpointSigner& signer() const;
+  TreeHead checked_head(Connection& connection) const;
 
   ConnectionPool& pool_;
   CheckpointSigner* const signer_;
@@ -49,6 +60,8 @@ class Checkpoints {
   std::condition_variable stopped_;
   bool stopping_ = false;
   bool warned_ = false;
+  std::optional<SignedCheckpoint> recent_;
+  Clock::time_point recent_at_;
   std::thread thread_;
 };
 

@@ -1,6 +1,7 @@
 #include "tools/export.h"
 
 #include <CLI/CLI.hpp>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -19,15 +20,23 @@ namespace {
 
 struct ExportOptions {
   std::string url = "http://127.0.0.1:8080";
+  std::string checkpoint;
 };
 
+void write_checkpoint(const std::string& file, const std::string& note) {
+  if (!(std::ofstream(file, std::ios::binary) << note).flush())
+    throw std::runtime_error("cannot write the checkpoint to " + file);
+}
+
 int export_log(const ExportOptions& options) {
+  admin::v1::ExportRequest request;
+  request.set_checkpoint(!options.checkpoint.empty());
   std::optional<admin::v1::ExportResult> result;
   {
     ProgressLine line("export", "done");
     connect_as_operator(options.url)
         ->stream<admin::v1::ExportResponse>(
-            admin::v1::ExportRequest(), [&](const admin::v1::ExportResponse& response) {
+            request, [&](const admin::v1::ExportResponse& response) {
               if (response.has_result()) result = response.result();
               if (response.has_progress())
                 line.show(response.progress().part(),
@@ -39,6 +48,7 @@ int export_log(const ExportOptions& options) {
   }
   if (!std::cout.flush()) throw std::runtime_error("cannot write the export");
   if (!result) throw client::ConnectionLost("the server ended the answer too early");
+  if (request.checkpoint()) write_checkpoint(options.checkpoint, result->checkpoint());
   std::cerr << "exported: " << result->position() << " events, " << result->rows() << " rows, root "
             << hex(result->root()) << std::endl;
   return kSuccess;
@@ -89,10 +99,13 @@ void add_export_command(CommandSet& commands) {
       ->envname("WRIT_URL")
       ->type_name("URL")
       ->capture_default_str();
+  command
+      .add_option("--checkpoint", options->checkpoint,
+                  "Write a signed checkpoint of the same moment to this file")
+      ->type_name("FILE");
   command.footer(
       "To standard output, all of one moment; `exported: …` on standard error is the last word.\n"
-      "`writ verify-export` checks it, with a checkpoint of the same moment or with the key "
-      "alone.");
+      "`writ verify-export` checks it, with a checkpoint of the same moment.");
 }
 
 void add_verify_export_command(CommandSet& commands) {

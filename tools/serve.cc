@@ -241,7 +241,7 @@ void serve_from(const ServeOptions& options, const ServiceDatabase& database, Fr
   register_settings_service(router, settings);
   register_audit_service(router, audit);
   register_apply_service(router, apply);
-  const AdminSources admin{serving, sequencer};
+  const AdminSources admin{serving, sequencer, checkpoints};
   register_admin_service(router, admin);
   register_watch(router, {audit_pool, changed_paths, feed});
   const ProofSources proofs = proof_sources(options, audit_pool, checkpoints, authenticator);

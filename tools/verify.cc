@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "events/errors.h"
+#include "projections/changed_paths_check.h"
 #include "projections/verify.h"
 #include "tools/checkpoint_file.h"
 #include "tools/client/options.h"
@@ -20,6 +21,7 @@ namespace writ {
 namespace {
 
 struct VerifyOptions : OperateOptions {
+  std::string projection;
   std::int64_t from = -1;
   std::string checkpoint;
   std::vector<std::string> keys;
@@ -47,6 +49,12 @@ int tell_right(std::int64_t from, std::int64_t position, std::int64_t rows,
   return kSuccess;
 }
 
+int tell_right(const CheckedIndex& index) {
+  std::cout << "verified: changed_paths, " << index.rows << " rows from " << index.position.value
+            << " events" << std::endl;
+  return kSuccess;
+}
+
 int tell_wrong(const std::string& finding) {
   std::cout << "wrong: " << finding << std::endl;
   return kExitWrong;
@@ -54,6 +62,7 @@ int tell_wrong(const std::string& finding) {
 
 int verify_at_server(const VerifyOptions& options, const std::optional<VerifiedBefore>& before) {
   admin::v1::VerifyRequest request;
+  request.set_projection(options.projection);
   if (before) {
     request.set_from_position(static_cast<std::uint64_t>(before->position.value));
     request.set_from_root(std::string(bytes_of(before->root)));
@@ -74,36 +83,61 @@ int verify_at_server(const VerifyOptions& options, const std::optional<VerifiedB
   }
   if (!result) throw client::ConnectionLost("the server ended the answer too early");
   if (!result->finding().empty()) return tell_wrong(result->finding());
+  if (!options.projection.empty())
+    return tell_right(CheckedIndex{{static_cast<std::int64_t>(result->position())},
+                                   static_cast<std::int64_t>(result->rows())});
   return tell_right(before ? before->position.value : 0,
                     static_cast<std::int64_t>(result->position()),
                     static_cast<std::int64_t>(result->rows()), hex(result->root()));
 }
 
-int verify_here(const VerifyOptions& options, const std::optional<VerifiedBefore>& before) {
-  VerifyResult result;
+/// Runs `check` on the database itself. Answers what is wrong, "" when nothing is.
+std::string find_here(
+    const VerifyOptions& options,
+    const std::function<void(const std::string& serving, const VerifyProgress&)>& check) {
   std::string finding;
   on_database(options.database, "interrupted",
               [&](const std::string& serving, const std::function<void()>& check_stop) {
                 ProgressLine line("verify", "done");
                 try {
-                  result =
-                      verify(serving, before,
-                             [&](const std::string& part, std::int64_t done, std::int64_t total) {
-                               check_stop();
-                               line.show(part, done, total);
-                             });
+                  check(serving,
+                        [&](const std::string& part, std::int64_t done, std::int64_t total) {
+                          check_stop();
+                          line.show(part, done, total);
+                        });
                 } catch (const CorruptLog& e) {
                   finding = e.what();
                 }
               });
+  return finding;
+}
+
+int verify_here(const VerifyOptions& options, const std::optional<VerifiedBefore>& before) {
+  VerifyResult result;
+  const std::string finding =
+      find_here(options, [&](const std::string& serving, const VerifyProgress& progress) {
+        result = verify(serving, before, progress);
+      });
   if (!finding.empty()) return tell_wrong(finding);
   return tell_right(before ? before->position.value : 0, result.position.value, result.rows,
                     hex(result.root));
 }
 
+int verify_index_here(const VerifyOptions& options) {
+  CheckedIndex index;
+  const std::string finding =
+      find_here(options, [&](const std::string& serving, const VerifyProgress& progress) {
+        index = check_changed_paths(serving, [&](std::int64_t done, std::int64_t total) {
+          progress(options.projection, done, total);
+        });
+      });
+  return finding.empty() ? tell_right(index) : tell_wrong(finding);
+}
+
 int run(const VerifyOptions& options) {
   const std::optional<VerifiedBefore> before = verified_before(options);
-  return options.url.empty() ? verify_here(options, before) : verify_at_server(options, before);
+  if (!options.url.empty()) return verify_at_server(options, before);
+  return options.projection.empty() ? verify_here(options, before) : verify_index_here(options);
 }
 
 }  // namespace
@@ -111,13 +145,19 @@ int run(const VerifyOptions& options) {
 void add_verify_command(CommandSet& commands) {
   const auto options = std::make_shared<VerifyOptions>();
   CLI::App& command =
-      commands.add("verify", "Check the whole log, and that the read models are what it says",
+      commands.add("verify", "Check the whole log, and that the settings are what it says",
                    [options] { return client::report([&] { return run(*options); }); });
+  CLI::Option* projection =
+      command
+          .add_option("projection", options->projection,
+                      "Instead: that this index is what the log says; takes many times as long")
+          ->check(CLI::IsMember({"changed_paths"}).description(""));
   CLI::Option* checkpoint =
       command
           .add_option("--checkpoint", options->checkpoint,
                       "Only what came after this checkpoint, of a time when all was right")
-          ->type_name("FILE");
+          ->type_name("FILE")
+          ->excludes(projection);
   command.add_option("--from", options->from, "The position of that checkpoint, to make sure")
       ->type_name("POSITION")
       ->check(must_be_number(0))

@@ -118,6 +118,27 @@ BOOST_FIXTURE_TEST_CASE(verifies_at_the_server_and_on_the_database, Served) {
   }
 }
 
+BOOST_FIXTURE_TEST_CASE(verifies_the_index_of_changed_settings, Served) {
+  BOOST_TEST(audit(client, "Blame", R"({"key":{"domain":"b"}})").status == 200);  // indexed
+  auto here = on(database);
+  here.insert(here.begin(), {"verify", "changed_paths"});
+  const WritRun good = run({"verify", "changed_paths"});
+  BOOST_TEST(good.status == 0, good.err);
+  BOOST_TEST(good.out == "verified: changed_paths, 5 rows from 5 events\n");
+  BOOST_TEST(run_writ(here).out == good.out);
+  query(database.conninfo(), "DELETE FROM writ.changed_paths WHERE position = 4");
+  for (const WritRun& bad : {run({"verify", "changed_paths"}), run_writ(here)}) {
+    BOOST_TEST(bad.status == 8);
+    BOOST_TEST(bad.out ==
+               "wrong: changed_paths row run.default_queue at position 4: the row is missing\n");
+  }
+  BOOST_TEST(run({"verify"}).status == 0);
+  BOOST_TEST(run({"rebuild", "changed_paths"}).status == 0);
+  BOOST_TEST(run({"verify", "changed_paths"}).status == 0);
+  BOOST_TEST(run({"verify", "settings"}).status == 2);
+  BOOST_TEST(run({"verify", "changed_paths", "--checkpoint", file("note", note())}).status == 2);
+}
+
 BOOST_FIXTURE_TEST_CASE(is_told_by_the_continuous_check, Served) {
   query(database.conninfo(), "UPDATE writ.settings SET version = 9 WHERE key = 'v1::b:'");
   BOOST_TEST(writ.await_log("settings of v1::b:: version"));
@@ -167,6 +188,31 @@ BOOST_FIXTURE_TEST_CASE(exports_and_anybody_verifies_that, Served) {
              2);
 }
 
+BOOST_FIXTURE_TEST_CASE(exports_a_log_that_grows_with_a_checkpoint_of_its_moment, Served) {
+  std::atomic<bool> stop = false;
+  auto writer = std::async(std::launch::async, [&] {
+    ApiClient mine(writ.port());
+    for (long version = 1; !stop; ++version)
+      mine.call("UpdateSettings", update_json(key_json("a"), queue_settings("q"), version));
+  });
+  const std::string checkpoint = (directory.path() / "moment").string();
+  for (int i = 0; i < 5; ++i) {
+    const WritRun exported = run({"export", "--checkpoint", checkpoint});
+    BOOST_TEST(exported.status == 0, exported.err);
+    static_cast<void>(note());  // a later one was signed meanwhile
+    const WritRun verified = run_writ({"verify-export", file("moment.jsonl", exported.out), "--key",
+                                       key(), "--checkpoint", checkpoint});
+    BOOST_TEST(verified.status == 0, verified.out + verified.err);
+  }
+  stop = true;
+  writer.get();
+  const WritProcess without(database);
+  const std::string other = "http://127.0.0.1:" + std::to_string(without.port());
+  const WritRun refused = run_writ({"export", "--url", other, "--checkpoint", checkpoint});
+  BOOST_TEST(refused.status == 4);
+  BOOST_TEST(has(refused.err, "--signing-key"), refused.err);
+}
+
 BOOST_FIXTURE_TEST_CASE(erases_what_one_event_said_and_every_proof_holds_on, Served) {
   const std::string before = file("before", note());
   const WritRun erased = run({"erase", "--position", "2", "-m", "a secret"});
@@ -203,7 +249,7 @@ BOOST_FIXTURE_TEST_CASE(erases_what_one_event_said_and_every_proof_holds_on, Ser
   refused("5", 4, "change the record first");
   refused("6", 4, "about the log itself");
   refused("77", 5, "no event at position 77");
-  refused("0", 3, "the first event is at position 1");
+  refused("0", 2, "no whole number from 1 on");
   const HttpAnswer unexplained = client.send("POST", "/writ.admin.v1.AdminService/Erase",
                                              "application/json", R"({"position":"3"})");
   BOOST_TEST(unexplained.code() == "invalid_argument");

@@ -2,6 +2,7 @@
 // the one that was signed.
 
 #include <boost/test/unit_test.hpp>
+#include <chrono>
 #include <fstream>
 #include <sstream>
 
@@ -16,6 +17,7 @@
 #include "tests/acceptance/log_checks.h"
 #include "tests/acceptance/tokens.h"
 #include "tests/acceptance/writ_process.h"
+#include "tests/support/wait.h"
 
 namespace writ::test {
 namespace {
@@ -189,6 +191,28 @@ BOOST_AUTO_TEST_CASE(the_last_checkpoint_is_kept_in_a_file_also_when_nobody_aske
     BOOST_TEST(writ.stop() == 0);
   }
   BOOST_TEST(read(log.last()).find("\n3\n") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(the_static_path_answers_a_checkpoint_of_the_last_second) {
+  const SignedLog log;
+  WritProcess writ(log.options({"--public-log"}));
+  ApiClient client(writ.port());
+  const auto path = [&] { return client.get("/log/checkpoint").body; };
+  const auto current = [&] { return ask(client, "GetCheckpoint", "{}").json().at("note").text(); };
+  // As often as it takes on a machine that was busy for more than a second in between.
+  for (;;) {
+    const auto begun = std::chrono::steady_clock::now();
+    const std::string before = current();
+    write(client, 1);
+    const std::string after = path();
+    if (std::chrono::steady_clock::now() - begun >= std::chrono::seconds(1)) continue;
+    BOOST_TEST(after == before);
+    break;
+  }
+  const std::string now = current();
+  BOOST_TEST(path() == now);
+  write(client, 1);
+  BOOST_TEST(wait_until([&] { return path() != now; }));
 }
 
 BOOST_AUTO_TEST_CASE(without_a_key_checkpoints_are_off_and_proofs_are_not) {

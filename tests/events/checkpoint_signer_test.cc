@@ -115,6 +115,18 @@ BOOST_AUTO_TEST_CASE(one_that_was_overtaken_answers_the_larger_one) {
   BOOST_CHECK_EQUAL(signer.last()->size.value, 3);
 }
 
+BOOST_AUTO_TEST_CASE(an_earlier_tree_is_signed_when_exactly_that_is_asked_for) {
+  CheckpointSigner signer(options(), "0123");
+  const std::string last = signer.sign({9}, sha256("nine")).note;
+  const SignedCheckpoint earlier = signer.sign_exactly({8}, sha256("eight"));
+  BOOST_CHECK_EQUAL(earlier.checkpoint.size.value, 8);
+  BOOST_CHECK(parse_checkpoint(open_note(earlier.note, keys(signer))) == earlier.checkpoint);
+  BOOST_CHECK_EQUAL(read(directory / "checkpoint"), last);
+  BOOST_CHECK_EQUAL(signer.sign({8}, sha256("eight")).note, last);
+  const std::string later = signer.sign_exactly({10}, sha256("ten")).note;
+  BOOST_CHECK_EQUAL(read(directory / "checkpoint"), later);
+}
+
 BOOST_AUTO_TEST_CASE(a_key_is_rotated_with_the_old_one_still_listed) {
   std::string old_note, old_key;
   {
