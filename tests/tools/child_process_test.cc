@@ -31,7 +31,8 @@ BOOST_AUTO_TEST_CASE(tells_how_a_program_ended_and_what_it_said) {
       {"standard error too", "echo out; echo err >&2; exit 3", 3, "out\nerr\n"},
       {"ended by a signal", "kill -TERM $$", 128 + SIGTERM, ""},
       {"closes its output early", "exec >&- 2>&-; sleep 0.1; exit 4", 4, ""},
-      {"leaves a grandchild that holds the pipe", "echo started; sleep 5 & exit 0", 0, "started\n"},
+      {"leaves a grandchild that holds the pipe", "echo started; sleep 60 & exit 0", 0,
+       "started\n"},
   };
   for (const auto& row : rows) {
     BOOST_TEST_CONTEXT(row.name) {
@@ -39,7 +40,7 @@ BOOST_AUTO_TEST_CASE(tells_how_a_program_ended_and_what_it_said) {
       const ChildResult result = shell(row.script);
       BOOST_TEST(result.exit_code == row.exit_code);
       BOOST_TEST(result.output == row.output);
-      BOOST_TEST((steady_clock::now() - start < seconds(4)));
+      BOOST_TEST((steady_clock::now() - start < seconds(15)));
     }
   }
 }

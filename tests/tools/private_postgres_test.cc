@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(waits_a_moment_for_what_a_killed_owner_has_forked) {
   auto begun = steady_clock::now();
   BOOST_CHECK_THROW(take(), DirectoryInUse);
   BOOST_TEST((steady_clock::now() - begun > seconds(1)));
-  BOOST_TEST((steady_clock::now() - begun < seconds(4)));
+  BOOST_TEST((steady_clock::now() - begun < seconds(20)));
 
   begun = steady_clock::now();
   std::thread soon([&] {
