@@ -15,11 +15,39 @@ bool is_generated(const pb::Descriptor& descriptor) {
   return descriptor.file()->pool() == pb::DescriptorPool::generated_pool();
 }
 
-bool is_plain(const pb::FieldDescriptor& field) {
-  // A float of -0 is not its default.
-  return !field.is_repeated() && !field.has_presence() &&
-         field.cpp_type() != pb::FieldDescriptor::CPPTYPE_FLOAT &&
-         field.cpp_type() != pb::FieldDescriptor::CPPTYPE_DOUBLE;
+WireType wire_type_of(const pb::FieldDescriptor& field) {
+  switch (field.type()) {
+    case pb::FieldDescriptor::TYPE_FIXED32:
+    case pb::FieldDescriptor::TYPE_SFIXED32:
+    case pb::FieldDescriptor::TYPE_FLOAT:
+      return WireType::kFixed32;
+    case pb::FieldDescriptor::TYPE_FIXED64:
+    case pb::FieldDescriptor::TYPE_SFIXED64:
+    case pb::FieldDescriptor::TYPE_DOUBLE:
+      return WireType::kFixed64;
+    case pb::FieldDescriptor::TYPE_STRING:
+    case pb::FieldDescriptor::TYPE_BYTES:
+    case pb::FieldDescriptor::TYPE_MESSAGE:
+      return WireType::kBytes;
+    case pb::FieldDescriptor::TYPE_GROUP:
+      return WireType::kBeginGroup;
+    default:
+      return WireType::kVarint;
+  }
+}
+
+std::vector<std::string> enum_texts(const pb::FieldDescriptor& field) {
+  constexpr int kMost = 256;
+  std::vector<std::string> texts;
+  for (int i = 0; field.enum_type() && i < field.enum_type()->value_count(); ++i) {
+    const pb::EnumValueDescriptor& value = *field.enum_type()->value(i);
+    if (value.number() < 0 || value.number() >= kMost) continue;
+    const auto place = static_cast<std::size_t>(value.number());
+    if (texts.size() <= place) texts.resize(place + 1);
+    // Of several names of a number the first is written.
+    if (texts[place].empty()) texts[place] = JsonOutput::quoted(value.name());
+  }
+  return texts;
 }
 
 const MessageType& generated_type(const pb::Descriptor& descriptor) {
@@ -59,11 +87,11 @@ const MessageType& TypeTable::build(const pb::Descriptor& descriptor) {
         field->enum_type() && field->enum_type()->full_name() == "google.protobuf.NullValue";
     const bool is_value =
         message && message->well_known_type() == pb::Descriptor::WELLKNOWNTYPE_VALUE;
-    type.fields.push_back({field, &type, type.fields.size(), message ? &build(*message) : nullptr,
-                           is_null_value, is_null_value || is_value, field->cpp_type(),
-                           field->is_repeated(), field->is_map(),
-                           field->type() == pb::FieldDescriptor::TYPE_BYTES, is_plain(*field),
-                           JsonOutput::quoted_key(field->json_name())});
+    type.fields.push_back(
+        {field, &type, type.fields.size(), message ? &build(*message) : nullptr, is_null_value,
+         is_null_value || is_value, field->cpp_type(), field->type(), field->is_repeated(),
+         field->is_map(), field->type() == pb::FieldDescriptor::TYPE_BYTES, wire_type_of(*field),
+         field->is_packable(), enum_texts(*field), JsonOutput::quoted(field->json_name()) + ":"});
   }
   for (const Field& field : type.fields) {
     type.by_name.emplace(field.descriptor->json_name(), &field);

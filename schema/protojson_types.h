@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "schema/wire_cursor.h"
+
 namespace writ::protojson {
 
 struct MessageType;
@@ -21,12 +23,15 @@ struct Field {
   bool is_null_value;          ///< A google.protobuf.NullValue, whose only value is JSON's null.
   bool takes_null;             ///< Whether null is a value of the field and not its absence.
   google::protobuf::FieldDescriptor::CppType cpp_type;
+  google::protobuf::FieldDescriptor::Type type;
   bool is_repeated;  ///< A map, too.
   bool is_map;
   bool is_bytes;
-  /// A string, a boolean, an integer or an enum that is absent when it has its default, which is
-  /// zero or empty.
-  bool is_plain;
+  WireType wire;     ///< Of one value.
+  bool is_packable;  ///< Whether its elements may stand in one piece in the binary form.
+  /// Of an enum: the names of its values from 0 on as they stand in a text, empty where there is
+  /// none.
+  std::vector<std::string> enum_texts;
   std::string key;  ///< Its camelCase name as it stands in a text, with quotes and colon.
 };
 

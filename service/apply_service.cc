@@ -1,10 +1,7 @@
 #include "service/apply_service.h"
 
 #include <array>
-#include <functional>
 #include <memory>
-#include <string_view>
-#include <unordered_map>
 
 #include "projections/settings.h"
 #include "schema/apply/apply.h"
@@ -27,10 +24,10 @@ struct ChainLevel {
 struct Chain {
   Position position;
   std::vector<ChainLevel> levels;
-  std::shared_ptr<const ReadySettings> settings;
+  std::shared_ptr<ReadyChain> ready;
 };
 
-Chain chain_now(SettingsReader& reader, ReadyChains& ready, const ScopeKey& key,
+Chain chain_now(SettingsReader& reader, ReadyChains& chains, const ScopeKey& key,
                 const RequestContext& context) {
   const std::vector<ScopeKey> keys = key.levels();
   std::vector<std::string> names;
@@ -43,7 +40,7 @@ Chain chain_now(SettingsReader& reader, ReadyChains& ready, const ScopeKey& key,
     chain.levels.push_back({keys[i], {read.stored[i]->version}});
     records[i] = read.stored[i];
   }
-  chain.settings = ready.ready(records);
+  chain.ready = chains.ready(records);
   return chain;
 }
 
@@ -58,56 +55,42 @@ Chain chain_then(ConnectionPool& past, const ScopeKey& key, const audit::v1::Poi
       chain.levels.push_back({one.key, one.event->version});
       levels.push_back({one.key.scope(), &one.settings});
     }
-    chain.settings = std::make_shared<const ReadySettings>(levels);
+    chain.ready = std::make_shared<ReadyChain>(levels);
     return chain;
   });
 }
 
-/// A setting and the scope that says it.
-struct Source {
-  std::string_view setting;
-  int scope_level;
-
-  friend bool operator==(const Source&, const Source&) = default;
-};
-struct SourceHash {
-  std::size_t operator()(const Source& source) const {
-    return std::hash<std::string_view>()(source.setting) +
-           static_cast<std::size_t>(source.scope_level);
-  }
-};
-using KnownSources = std::unordered_map<Source, std::size_t, SourceHash>;
-
-/// What has a setting, a scope level and a position to be told: a change, or its bound.
-template <class Told>
-void want_origin(const Told& source, const std::array<const ChainLevel*, 3>& of_scope,
-                 KnownSources& known, std::vector<VersionedPath>& wanted,
-                 std::vector<std::size_t>& places) {
-  if (source.setting().empty()) return;
-  const auto [place, added] =
-      known.try_emplace({source.setting(), source.scope_level()}, wanted.size());
-  places.push_back(place->second);
-  if (!added) return;
-  const ChainLevel& level = *of_scope[static_cast<std::size_t>(source.scope_level())];
-  wanted.push_back({settings_stream(level.key).value, level.version, source.setting()});
-}
-
-/// Puts the events' positions to the changes, each setting looked up once.
-void tell_positions(Changes& changes, const Chain& chain, LeafOrigins& origins,
-                    const RequestContext& context) {
+/// Looks up what is not known of a chain yet.
+std::vector<Position> look_up(const std::vector<SettingSource>& sources, const Chain& chain,
+                              LeafOrigins& origins, const RequestContext& context) {
   std::array<const ChainLevel*, 3> of_scope{};
   for (const ChainLevel& level : chain.levels)
     of_scope[static_cast<std::size_t>(level.key.scope())] = &level;
-  KnownSources known;
-  std::vector<VersionedPath> wanted;
-  std::vector<std::size_t> places;  // in the order of changes and bounds with a setting
-  for (const apply::v1::Change& change : changes) {
-    want_origin(change, of_scope, known, wanted, places);
-    if (change.has_bounded_by()) want_origin(change.bounded_by(), of_scope, known, wanted, places);
+  std::vector<VersionedPath> paths;
+  for (const SettingSource& source : sources) {
+    const ChainLevel& level = *of_scope[static_cast<std::size_t>(source.scope_level)];
+    paths.push_back({settings_stream(level.key).value, level.version, std::string(source.setting)});
   }
-  const std::vector<Position> found = origins.find(wanted, context.deadline);
-  auto place = places.begin();
-  const auto next = [&] { return static_cast<std::uint64_t>(found[*place++].value); };
+  return origins.find(paths, context.deadline);
+}
+
+/// Puts the events' positions to the changes.
+void tell_positions(Changes& changes, const Chain& chain, LeafOrigins& origins,
+                    const RequestContext& context) {
+  std::vector<SettingSource> sources;
+  sources.reserve(2 * static_cast<std::size_t>(changes.size()));
+  // What has a setting, a scope level and a position to be told: a change, or its bound.
+  const auto add = [&](const auto& told) {
+    if (!told.setting().empty()) sources.push_back({told.setting(), told.scope_level()});
+  };
+  for (const apply::v1::Change& change : changes) {
+    add(change);
+    add(change.bounded_by());
+  }
+  const std::vector<Position> found = chain.ready->origins.find(
+      sources, [&](const auto& missing) { return look_up(missing, chain, origins, context); });
+  auto place = found.begin();
+  const auto next = [&] { return static_cast<std::uint64_t>((place++)->value); };
   for (apply::v1::Change& change : changes) {
     if (!change.setting().empty()) change.set_position(next());
     if (!change.bounded_by().setting().empty()) change.mutable_bounded_by()->set_position(next());
@@ -124,7 +107,7 @@ void ApplyService::apply_run(const RequestContext& context, apply::v1::ApplyRunR
                           : chain_then(sources_.past, key, request.at(), context);
   response->mutable_run_spec()->Swap(request.mutable_run_spec());
   response->mutable_tasks()->Swap(request.mutable_tasks());
-  Explained explained = apply_settings(*chain.settings, response->mutable_run_spec(),
+  Explained explained = apply_settings(chain.ready->settings, response->mutable_run_spec(),
                                        response->mutable_tasks(), response->GetArena());
   if (explained.violations.size() > kMostViolations) explained.violations.resize(kMostViolations);
   refuse(explained.violations);

@@ -1,10 +1,10 @@
 #include <google/protobuf/arena.h>
 
-#include <algorithm>
 #include <array>
 #include <optional>
 
 #include "schema/base64.h"
+#include "service/arena_blocks.h"
 #include "service/connect_call.h"
 #include "service/gzip.h"
 
@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kArenaBlock = 4096;
 constexpr std::size_t kNextBlock = 8192;
-constexpr std::size_t kLargestBlock = std::size_t{64} << 10;
-constexpr std::size_t kMessagePerByte = 4;
+constexpr std::size_t kFewBytes = 1024;             // of a message that fits the first block
+constexpr std::size_t kSomeBytes = 16 * kFewBytes;  // and of one whose answer fits 64 KiB
 
 // A request message as it came, from a body or from a query.
 struct UnaryInput {
@@ -52,12 +52,16 @@ void call_unary(const RpcMethod& method, const RouterOptions& options, const Una
   MessageBytes bytes(input.bytes, is_gzip(input.encoding), context, options);
   // A request is many small messages: together on an arena, whose first block serves most of them.
   std::array<char, kArenaBlock> block;
+  std::optional<ArenaBlocks::Lease> larger;
   google::protobuf::ArenaOptions arena_options;
   arena_options.initial_block = block.data();
   arena_options.initial_block_size = block.size();
-  arena_options.start_block_size =
-      std::clamp(input.bytes.size() * kMessagePerByte, kNextBlock, kLargestBlock);
-  arena_options.max_block_size = kLargestBlock;
+  if (bytes.get().size() > kFewBytes && bytes.get().size() <= kSomeBytes) {
+    larger.emplace(*method.blocks);
+    arena_options.initial_block = larger->data();
+    arena_options.initial_block_size = ArenaBlocks::kBlock;
+  }
+  arena_options.start_block_size = kNextBlock;
   google::protobuf::Arena arena(arena_options);
   google::protobuf::Message* const message = method.request->New(&arena);
   decode_message(input.codec, bytes.get(), message, notes);

@@ -15,6 +15,10 @@ using Entries = google::protobuf::RepeatedPtrField<Resources::ResourceEntry>;
 constexpr std::array<Resources::ResourceName, kDimensions.size()> kNames{
     Resources::CPU, Resources::GPU, Resources::MEMORY, Resources::EPHEMERAL_STORAGE};
 
+/// As a path says them, by dimension.
+constexpr std::array<std::string_view, kDimensions.size()> kPlaces{
+    "[\"CPU\"]", "[\"GPU\"]", "[\"MEMORY\"]", "[\"EPHEMERAL_STORAGE\"]"};
+
 /// The name of a list of entries, in two halves, since most are never shown.
 struct ListName {
   std::string_view owner, list;
@@ -31,6 +35,14 @@ std::string place(const ListName& list, int name) {
     path.append("[").append(std::to_string(name)).append("]");
   else
     path.append("[\"").append(known).append("\"]");
+  return path;
+}
+
+std::string place(const ListName& list, Dimension dimension) {
+  const std::string_view last = kPlaces[static_cast<std::size_t>(dimension)];
+  std::string path;
+  path.reserve(list.owner.size() + list.list.size() + last.size());
+  path.append(list.owner).append(list.list).append(last);
   return path;
 }
 
@@ -76,8 +88,8 @@ void write(const Ruling& ruling, Dimension dimension, Resources::ResourceEntry* 
            Explained* explained) {
   const Resources::ResourceName name = kNames[static_cast<std::size_t>(dimension)];
   std::string after =
-      explain_ruling(ruling, place(path, name), entry ? &entry->value() : nullptr,
-                     ruling.kept_down_by_own_limit ? place(limit_path, name) : "", explained);
+      explain_ruling(ruling, place(path, dimension), entry ? &entry->value() : nullptr,
+                     ruling.kept_down_by_own_limit ? place(limit_path, dimension) : "", explained);
   if (!entry) {
     entry = entries->Add();
     entry->set_name(name);
@@ -145,7 +157,7 @@ bool apply_to_container(const ResourceRules& rules, const std::string& path,
     if (dimension == Dimension::kGpu) {
       asks_for_gpu = asks_for_device(asked, rulings);
       warn_of_device(
-          asked, rulings, [&] { return place(requests_path, kNames[index]); }, explained);
+          asked, rulings, [&] { return place(requests_path, dimension); }, explained);
     }
   }
   if (resources == &none && none.ByteSizeLong() != 0) *container->mutable_resources() = none;
