@@ -80,4 +80,3 @@ class WireCursor {
 };
 
 }  // namespace writ
-#error "LEAD: read /tmp/hA2.txt now: RapidJSON Writer must be used; remove wire_cursor and json_output"
