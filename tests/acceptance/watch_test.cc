@@ -3,7 +3,6 @@
 #include <boost/test/unit_test.hpp>
 #include <csignal>
 #include <future>
-#include <limits>
 #include <list>
 #include <map>
 #include <random>
@@ -176,26 +175,23 @@ BOOST_AUTO_TEST_CASE(costs_next_to_nothing_while_nothing_happens) {
   const TestDatabase database;
   const PostgresProxy proxy;
   WritProcess writ(through(proxy, database));
-  // What the service asks its database in the calmest of some windows: what it has to do now and
-  // then is not in all of them. Ends with the first that is `calm`.
-  constexpr std::chrono::seconds kWindow{4};
-  const auto asked = [&](int windows, std::uint64_t calm) {
-    std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
-    for (int i = 0; i < windows && least > calm; ++i) {
-      const std::uint64_t before = proxy.round_trips();
-      std::this_thread::sleep_for(kWindow);
-      least = std::min(least, proxy.round_trips() - before);
-    }
-    return least;
+  // What the service asks its database in a window that has at least one heartbeat of each watcher.
+  constexpr std::chrono::seconds kWindow{11};
+  const auto asked = [&] {
+    const std::uint64_t before = proxy.round_trips();
+    std::this_thread::sleep_for(kWindow);
+    return proxy.round_trips() - before;
   };
-  const std::uint64_t without = asked(2, 0);
-  BOOST_TEST(proxy.round_trips() > 0u);
+  const std::uint64_t without = asked();
+  BOOST_TEST(without > 0u);
   std::list<Watch> watchers;
   for (int i = 0; i < 200; ++i) watchers.emplace_back(writ.port(), -1);
   for (Watch& one : watchers) BOOST_REQUIRE(one.begins());
-  // Did each of them ask once in ten seconds, it were 80 more.
-  const std::uint64_t limit = without + 10;
-  const std::uint64_t with = asked(8, limit);
+  // Did each of them ask once in ten seconds, it were 200 more. What the service has to do now and
+  // then is not in every window.
+  const std::uint64_t limit = without + 50;
+  std::uint64_t with = asked();
+  for (int again = 0; again < 3 && with > limit; ++again) with = std::min(with, asked());
   BOOST_TEST_MESSAGE(without << " questions in " << kWindow.count() << " s, " << with
                              << " with 200 watchers");
   BOOST_TEST(with <= limit);

@@ -49,7 +49,7 @@ Watch::~Watch() { break_off(); }
 
 bool Watch::take(std::string_view bytes) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !paused_; });
+  changed_.wait(lock, [&] { return !paused_ || allowed_ > 0; });
   rest_ += bytes;
   std::size_t at = 0;
   while (rest_.size() >= at + 5) {
@@ -57,6 +57,7 @@ bool Watch::take(std::string_view bytes) {
     if (rest_.size() < end) break;
     take_message(static_cast<std::uint8_t>(rest_[at]), rest_.substr(at + 5, end - at - 5));
     at = end;
+    if (allowed_ > 0) --allowed_;
   }
   rest_.erase(0, at);
   changed_.notify_all();
@@ -85,6 +86,12 @@ void Watch::take_message(std::uint8_t flags, std::string text) {
 void Watch::set_paused(bool paused) {
   const std::scoped_lock lock(mutex_);
   paused_ = paused;
+  changed_.notify_all();
+}
+
+void Watch::take_one() {
+  const std::scoped_lock lock(mutex_);
+  ++allowed_;
   changed_.notify_all();
 }
 

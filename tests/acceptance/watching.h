@@ -45,8 +45,9 @@ class Watch {
   Watched so_far() const;
   bool over() const;
 
-  /// Reads nothing more until `go_on`.
+  /// Reads nothing more until `go_on`, but for one message each time that `take_one` says so.
   void pause() { set_paused(true); }
+  void take_one();
   void go_on() { set_paused(false); }
 
   /// Waits until the server has ended it, not for ever, and answers all that it told.
@@ -66,7 +67,8 @@ class Watch {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool paused_ = false, over_ = false;
-  std::string rest_;  // not yet a whole message
+  std::size_t allowed_ = 0;  // messages to take although it is paused
+  std::string rest_;         // not yet a whole message
   Watched told_;
   std::future<void> running_;
 };

@@ -1,5 +1,6 @@
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <array>
 
 #include "events/connection.h"
@@ -103,8 +104,8 @@ struct PageRow {
 /// three levels deep, and once the way to them.
 long most_blocks(long events) { return 10 * events + 40; }
 
-/// Finding the position of a time: twenty probes.
-constexpr long kTimeBlocks = 100;
+/// Finding the position of a time: twenty probes of four blocks, and the head.
+constexpr long kTimeBlocks = 90;
 
 std::string name_of(Order order) { return order == Order::kNewestFirst ? "newest" : "oldest"; }
 
@@ -191,6 +192,19 @@ BOOST_AUTO_TEST_CASE(is_paged_through_any_filter_without_touching_more_than_it_e
         BOOST_TEST(touched <= most_blocks(row.examined) + times * kTimeBlocks);
       }
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_time_is_found_in_twenty_probes) {
+  Connection connection(long_log().database.app());
+  // Second 0 of the log is that of 2020, an event came in each one after it.
+  constexpr std::chrono::seconds kBegin{1'577'836'800};
+  for (const std::int64_t second : {-1, 0, 1, 2, 333'333, 500'000, 777'777, 999'999, 1'000'007}) {
+    const Timestamp time(kBegin + std::chrono::seconds(second));
+    Position found;
+    const long touched = blocks(connection, [&] { found = position_at(connection, time); });
+    BOOST_TEST(found.value == std::clamp<std::int64_t>(second, 0, kEvents));
+    BOOST_TEST(touched <= kTimeBlocks);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_time_is_found_by_halving) {
