@@ -283,8 +283,9 @@ void Router::handle(const HttpRequest& request, HttpResponse& response) const {
       if (!path->starts_with(prefix)) continue;
       response.record.route = prefix;
       const auto rest = std::string_view(*path).substr(prefix.size());
-      return answer_plain([&](const HttpRequest& in, HttpResponse& out) { handler(in, rest, out); },
-                          options_, request, response);
+      return answer_plain(
+          [&, &call = handler](const HttpRequest& in, HttpResponse& out) { call(in, rest, out); },
+          options_, request, response);
     }
     const std::size_t slash = path->rfind('/');
     if (slash != 0 && slash != path->npos && tables_->services.contains(path->substr(0, slash))) {
