@@ -68,6 +68,25 @@ BOOST_AUTO_TEST_CASE(of_a_string_only_quotes_backslashes_and_control_characters_
       "\x7f\u00e9\u2028\"}");
 }
 
+BOOST_AUTO_TEST_CASE(a_string_of_any_length_is_escaped_wherever_that_is_due) {
+  std::mt19937_64 random(7);
+  const auto check = [&](std::size_t size, std::uint64_t one_in) {
+    AllKinds message;
+    std::string expected = R"({"aString":")";
+    for (std::size_t i = 0; i < size; ++i) {
+      const bool is_quote = random() % one_in == 0;
+      message.mutable_a_string()->push_back(is_quote ? '"' : '~');
+      expected += is_quote ? "\\\"" : "~";
+    }
+    if (size > 0) BOOST_REQUIRE_EQUAL(write_json(message), expected + "\"}");
+  };
+  for (std::size_t size = 0; size < 50; ++size)
+    for (int i = 0; i < 20; ++i) check(size, 1 + random() % 20);
+  for (std::size_t size = 8150; size < 8210; ++size) check(size, 1000);
+  check(100'000, 1);
+  check(100'000, 3);
+}
+
 BOOST_AUTO_TEST_CASE(every_kind_of_field_has_one_form) {
   const std::string golden =
       R"({"aBool":true,"anInt32":-1,"aSint32":-2,"anSfixed32":-3,"aUint32":4,"aFixed32":5,)"
