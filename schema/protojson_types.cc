@@ -1,9 +1,11 @@
 #include "schema/protojson_types.h"
 
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
 #include <mutex>
 #include <shared_mutex>
 
-#include "schema/json_output.h"
 #include "schema/leaf.h"
 
 namespace writ::protojson {
@@ -15,39 +17,11 @@ bool is_generated(const pb::Descriptor& descriptor) {
   return descriptor.file()->pool() == pb::DescriptorPool::generated_pool();
 }
 
-WireType wire_type_of(const pb::FieldDescriptor& field) {
-  switch (field.type()) {
-    case pb::FieldDescriptor::TYPE_FIXED32:
-    case pb::FieldDescriptor::TYPE_SFIXED32:
-    case pb::FieldDescriptor::TYPE_FLOAT:
-      return WireType::kFixed32;
-    case pb::FieldDescriptor::TYPE_FIXED64:
-    case pb::FieldDescriptor::TYPE_SFIXED64:
-    case pb::FieldDescriptor::TYPE_DOUBLE:
-      return WireType::kFixed64;
-    case pb::FieldDescriptor::TYPE_STRING:
-    case pb::FieldDescriptor::TYPE_BYTES:
-    case pb::FieldDescriptor::TYPE_MESSAGE:
-      return WireType::kBytes;
-    case pb::FieldDescriptor::TYPE_GROUP:
-      return WireType::kBeginGroup;
-    default:
-      return WireType::kVarint;
-  }
-}
-
-std::vector<std::string> enum_texts(const pb::FieldDescriptor& field) {
-  constexpr int kMost = 256;
-  std::vector<std::string> texts;
-  for (int i = 0; field.enum_type() && i < field.enum_type()->value_count(); ++i) {
-    const pb::EnumValueDescriptor& value = *field.enum_type()->value(i);
-    if (value.number() < 0 || value.number() >= kMost) continue;
-    const auto place = static_cast<std::size_t>(value.number());
-    if (texts.size() <= place) texts.resize(place + 1);
-    // Of several names of a number the first is written.
-    if (texts[place].empty()) texts[place] = JsonOutput::quoted(value.name());
-  }
-  return texts;
+std::string quoted(const std::string& name) {
+  rapidjson::StringBuffer out;
+  rapidjson::Writer<rapidjson::StringBuffer>(out).String(
+      name.data(), static_cast<rapidjson::SizeType>(name.size()));
+  return {out.GetString(), out.GetSize()};
 }
 
 const MessageType& generated_type(const pb::Descriptor& descriptor) {
@@ -89,11 +63,12 @@ const MessageType& TypeTable::build(const pb::Descriptor& descriptor) {
         message && message->well_known_type() == pb::Descriptor::WELLKNOWNTYPE_VALUE;
     type.fields.push_back(
         {field, &type, type.fields.size(), message ? &build(*message) : nullptr, is_null_value,
-         is_null_value || is_value, field->cpp_type(), field->type(), field->is_repeated(),
-         field->is_map(), field->type() == pb::FieldDescriptor::TYPE_BYTES, wire_type_of(*field),
-         field->is_packable(), enum_texts(*field), JsonOutput::quoted(field->json_name()) + ":"});
+         is_null_value || is_value, field->cpp_type(), field->is_repeated(), field->is_map(),
+         field->type() == pb::FieldDescriptor::TYPE_BYTES, quoted(field->json_name())});
   }
+  type.places.resize(type.fields.size());
   for (const Field& field : type.fields) {
+    type.places[static_cast<std::size_t>(field.descriptor->index())] = field.index;
     type.by_name.emplace(field.descriptor->json_name(), &field);
     type.by_name.emplace(field.descriptor->name(), &field);
   }

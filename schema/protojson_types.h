@@ -8,8 +8,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "schema/wire_cursor.h"
-
 namespace writ::protojson {
 
 struct MessageType;
@@ -23,16 +21,10 @@ struct Field {
   bool is_null_value;          ///< A google.protobuf.NullValue, whose only value is JSON's null.
   bool takes_null;             ///< Whether null is a value of the field and not its absence.
   google::protobuf::FieldDescriptor::CppType cpp_type;
-  google::protobuf::FieldDescriptor::Type type;
   bool is_repeated;  ///< A map, too.
   bool is_map;
   bool is_bytes;
-  WireType wire;     ///< Of one value.
-  bool is_packable;  ///< Whether its elements may stand in one piece in the binary form.
-  /// Of an enum: the names of its values from 0 on as they stand in a text, empty where there is
-  /// none.
-  std::vector<std::string> enum_texts;
-  std::string key;  ///< Its camelCase name as it stands in a text, with quotes and colon.
+  std::string key;  ///< Its camelCase name as it stands in a text, with quotes.
 };
 
 /// What reading and writing need to know about a message type. Immutable once built.
@@ -42,6 +34,8 @@ struct MessageType {
   /// Of generated messages, else null: asking a message for it costs more than using it.
   const google::protobuf::Reflection* generated_reflection;
   std::vector<Field> fields;  ///< By number.
+  std::vector<std::size_t>
+      places;  ///< Where in `fields` a field is, by its index in the descriptor.
   /// By camelCase and by proto name; the names are the descriptor's.
   std::unordered_map<std::string_view, const Field*> by_name;
 

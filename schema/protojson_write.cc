@@ -1,18 +1,18 @@
+#include <google/protobuf/dynamic_message.h>
 #include <google/protobuf/message.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <cmath>
 #include <memory>
 #include <stdexcept>
 
 #include "schema/base64.h"
-#include "schema/json_output.h"
 #include "schema/protojson.h"
 #include "schema/protojson_text.h"
 #include "schema/protojson_types.h"
-#include "schema/wire_cursor.h"
 
 namespace writ {
 namespace protojson {
@@ -20,64 +20,41 @@ namespace {
 
 namespace pb = google::protobuf;
 
-[[noreturn]] void refuse(const MessageType& type) {
-  throw std::invalid_argument("a " + type.descriptor->full_name() + " has no JSON form");
+[[noreturn]] void refuse(const pb::Message& message) {
+  throw std::invalid_argument("a " + message.GetTypeName() + " has no JSON form");
 }
 
-/// Whether this is the tag of such a field, or of an element of it. What is not understood, as
-/// parsing found it, stands in the binary form with tags that are none.
-bool is_tag_of(std::uint32_t tag, const Field& field) {
-  if (field_number(tag) != field.descriptor->number()) return false;
-  const WireType wire = wire_type(tag);
-  return wire == field.wire || (field.is_packable && wire == WireType::kBytes);
-}
-
-/// The value of a singular field in the binary form of a message, its default when it is not there.
-WireCursor value_of(std::string_view message, const Field& field) {
-  constexpr std::string_view kDefaults("\0\0\0\0\0\0\0\0", sizeof(double));
-  WireCursor in(message);
-  while (!in.at_end()) {
-    const std::uint32_t tag = in.tag();
-    if (is_tag_of(tag, field)) return in;
-    in.skip(tag);
-  }
-  return WireCursor(kDefaults);
-}
-
-/// Writes messages from their binary form, in which only what they say stands, by number.
 class MessageWriter {
  public:
-  explicit MessageWriter(JsonOutput* out) : out_(*out) {}
+  explicit MessageWriter(rapidjson::StringBuffer* out) : writer_(*out) {}
 
-  void write_message(std::string_view message, const MessageType& type);
+  void write_message(const pb::Message& message, const MessageType& type);
 
  private:
-  struct Entry {
-    std::string key;
-    WireCursor value;
-  };
-
-  void write_fields(std::string_view message, const MessageType& type);
-  void write_array(WireCursor& in, std::uint32_t tag, const Field& field);
-  void write_map(std::vector<Entry> entries, const Field& field);
-  void write_any(std::string_view message, const MessageType& type);
-  void write_time(std::string_view message, const MessageType& type);
-  void write_field_mask(std::string_view message, const MessageType& type);
-  void write_value_message(std::string_view message, const MessageType& type);
-  void write_list_value(std::string_view message, const MessageType& type);
-  void write_struct(std::string_view message, const MessageType& type);
+  void write_fields(const pb::Message& message, const MessageType& type);
+  void write_field(const pb::Message& message, const Field& field);
+  void write_array(const pb::Message& message, const Field& field);
+  void write_map(const pb::Message& message, const Field& field);
+  void write_any(const pb::Message& message, const MessageType& type);
+  void write_time(const pb::Message& message, const MessageType& type);
+  void write_field_mask(const pb::Message& message, const MessageType& type);
+  void write_value_message(const pb::Message& message, const MessageType& type);
   /// Writes a singular field, or an element of a repeated one.
-  void write_value(WireCursor& in, const Field& field);
+  void write_value(const pb::Message& message, const Field& field, int index);
 
+  void write_text(std::string_view text) {
+    writer_.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+  }
+  void write_key(std::string_view key) {
+    writer_.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
+  }
   template <typename Integer>
   void write_integer(Integer number);
   template <typename Float>
   void write_float(Float number);
   void write_enum(int number, const Field& field);
 
-  static Entry read_entry(std::string_view entry, const Field& field);
-
-  JsonOutput& out_;
+  rapidjson::Writer<rapidjson::StringBuffer> writer_;
 };
 
 template <typename Integer>
@@ -86,9 +63,9 @@ void MessageWriter::write_integer(Integer number) {
   const auto end = std::to_chars(std::begin(digits), std::end(digits), number).ptr;
   const std::string_view text(digits, static_cast<std::size_t>(end - digits));
   if constexpr (sizeof(Integer) == 8) {
-    out_.text(text);
+    write_text(text);
   } else {
-    out_.plain(text);
+    writer_.RawValue(text.data(), text.size(), rapidjson::kNumberType);
   }
 }
 
@@ -104,8 +81,8 @@ bool reads_back(const char* begin, const char* end, float number) {
 /// read as one, with a loss, is written so that it does not.
 template <typename Float>
 void MessageWriter::write_float(Float number) {
-  if (std::isnan(number)) return out_.text("NaN");
-  if (std::isinf(number)) return out_.text(number > 0 ? "Infinity" : "-Infinity");
+  if (std::isnan(number)) return write_text("NaN");
+  if (std::isinf(number)) return write_text(number > 0 ? "Infinity" : "-Infinity");
   constexpr Float kMaxPlain = 9007199254740992;  // 2^53
   char digits[32];
   const char* end = std::abs(number) >= kMaxPlain
@@ -120,23 +97,20 @@ void MessageWriter::write_float(Float number) {
   }
   std::string_view text(digits, static_cast<std::size_t>(end - digits));
   if (text == "-0") text = "-0.0";
-  out_.plain(text);
+  writer_.RawValue(text.data(), text.size(), rapidjson::kNumberType);
 }
 
 void MessageWriter::write_enum(int number, const Field& field) {
-  const auto place = static_cast<std::size_t>(number);
   if (field.is_null_value) {
-    out_.plain("null");
-  } else if (place < field.enum_texts.size() && !field.enum_texts[place].empty()) {
-    out_.plain(field.enum_texts[place]);
+    writer_.Null();
   } else if (const auto* value = field.descriptor->enum_type()->FindValueByNumber(number)) {
-    out_.text(value->name());
+    write_text(value->name());
   } else {
     write_integer(number);
   }
 }
 
-void MessageWriter::write_message(std::string_view message, const MessageType& type) {
+void MessageWriter::write_message(const pb::Message& message, const MessageType& type) {
   switch (type.well_known) {
     case pb::Descriptor::WELLKNOWNTYPE_DOUBLEVALUE:
     case pb::Descriptor::WELLKNOWNTYPE_FLOATVALUE:
@@ -146,10 +120,8 @@ void MessageWriter::write_message(std::string_view message, const MessageType& t
     case pb::Descriptor::WELLKNOWNTYPE_UINT32VALUE:
     case pb::Descriptor::WELLKNOWNTYPE_STRINGVALUE:
     case pb::Descriptor::WELLKNOWNTYPE_BYTESVALUE:
-    case pb::Descriptor::WELLKNOWNTYPE_BOOLVALUE: {
-      WireCursor value = value_of(message, type.fields[0]);
-      return write_value(value, type.fields[0]);
-    }
+    case pb::Descriptor::WELLKNOWNTYPE_BOOLVALUE:
+      return write_value(message, type.fields[0], -1);
     case pb::Descriptor::WELLKNOWNTYPE_ANY:
       return write_any(message, type);
     case pb::Descriptor::WELLKNOWNTYPE_FIELDMASK:
@@ -160,257 +132,192 @@ void MessageWriter::write_message(std::string_view message, const MessageType& t
     case pb::Descriptor::WELLKNOWNTYPE_VALUE:
       return write_value_message(message, type);
     case pb::Descriptor::WELLKNOWNTYPE_LISTVALUE:
-      return write_list_value(message, type);
+      return write_array(message, type.fields[0]);
     case pb::Descriptor::WELLKNOWNTYPE_STRUCT:
-      return write_struct(message, type);
+      return write_map(message, type.fields[0]);
     default:
-      out_.begin_object();
+      writer_.StartObject();
       write_fields(message, type);
-      out_.end_object();
+      writer_.EndObject();
   }
 }
 
-void MessageWriter::write_fields(std::string_view message, const MessageType& type) {
-  WireCursor in(message);
-  auto field = type.fields.begin();
-  while (!in.at_end()) {
-    const std::uint32_t tag = in.tag();
-    const int number = field_number(tag);
-    while (field != type.fields.end() && field->descriptor->number() < number) ++field;
-    // What is not understood comes last, and may go back.
-    if (field == type.fields.end() || !is_tag_of(tag, *field)) {
-      in.skip(tag);
-      continue;
-    }
-    out_.quoted_key(field->key);
-    if (field->is_map) {
-      std::vector<Entry> entries;
-      do {
-        entries.push_back(read_entry(in.bytes(), *field));
-      } while (in.take(tag));
-      write_map(std::move(entries), *field);
-    } else if (field->is_repeated) {
-      write_array(in, tag, *field);
-    } else {
-      write_value(in, *field);
-    }
+void MessageWriter::write_fields(const pb::Message& message, const MessageType& type) {
+  std::vector<const pb::FieldDescriptor*> present;
+  type.reflection(message)->ListFields(message, &present);
+  for (const pb::FieldDescriptor* descriptor : present) {
+    const Field& field = type.fields[type.places[static_cast<std::size_t>(descriptor->index())]];
+    writer_.RawValue(field.key.data(), field.key.size(), rapidjson::kStringType);
+    write_field(message, field);
   }
 }
 
-void MessageWriter::write_array(WireCursor& in, std::uint32_t tag, const Field& field) {
-  out_.begin_array();
-  if (field.is_packable && wire_type(tag) == WireType::kBytes) {
-    WireCursor packed(in.bytes());
-    while (!packed.at_end()) write_value(packed, field);
+void MessageWriter::write_field(const pb::Message& message, const Field& field) {
+  if (field.is_map) {
+    write_map(message, field);
+  } else if (field.is_repeated) {
+    write_array(message, field);
   } else {
-    do {
-      write_value(in, field);
-    } while (in.take(tag));
+    write_value(message, field, -1);
   }
-  out_.end_array();
 }
 
-MessageWriter::Entry MessageWriter::read_entry(std::string_view entry, const Field& field) {
-  const Field& key = field.message->fields[0];
-  WireCursor in = value_of(entry, key);
-  std::string text;
-  switch (key.type) {
-    case pb::FieldDescriptor::TYPE_STRING:
-      text = in.bytes();
-      break;
-    case pb::FieldDescriptor::TYPE_BOOL:
-      text = in.varint() != 0 ? "true" : "false";
-      break;
-    case pb::FieldDescriptor::TYPE_INT32:
-      text = std::to_string(static_cast<std::int32_t>(in.varint()));
-      break;
-    case pb::FieldDescriptor::TYPE_SINT32:
-    case pb::FieldDescriptor::TYPE_SINT64:
-      text = std::to_string(from_zigzag(in.varint()));
-      break;
-    case pb::FieldDescriptor::TYPE_SFIXED32:
-      text = std::to_string(static_cast<std::int32_t>(in.fixed32()));
-      break;
-    case pb::FieldDescriptor::TYPE_FIXED32:
-      text = std::to_string(in.fixed32());
-      break;
-    case pb::FieldDescriptor::TYPE_INT64:
-      text = std::to_string(static_cast<std::int64_t>(in.varint()));
-      break;
-    case pb::FieldDescriptor::TYPE_SFIXED64:
-      text = std::to_string(static_cast<std::int64_t>(in.fixed64()));
-      break;
-    case pb::FieldDescriptor::TYPE_FIXED64:
-      text = std::to_string(in.fixed64());
-      break;
+void MessageWriter::write_array(const pb::Message& message, const Field& field) {
+  writer_.StartArray();
+  const int size = field.owner->reflection(message)->FieldSize(message, field.descriptor);
+  for (int i = 0; i < size; ++i) write_value(message, field, i);
+  writer_.EndArray();
+}
+
+/// The text of a map key.
+std::string key_text(const pb::Message& entry, const Field& field) {
+  const pb::Reflection* reflection = field.owner->reflection(entry);
+  const pb::FieldDescriptor& key = *field.descriptor;
+  switch (key.cpp_type()) {
+    case pb::FieldDescriptor::CPPTYPE_STRING:
+      return reflection->GetString(entry, &key);
+    case pb::FieldDescriptor::CPPTYPE_BOOL:
+      return reflection->GetBool(entry, &key) ? "true" : "false";
+    case pb::FieldDescriptor::CPPTYPE_INT32:
+      return std::to_string(reflection->GetInt32(entry, &key));
+    case pb::FieldDescriptor::CPPTYPE_INT64:
+      return std::to_string(reflection->GetInt64(entry, &key));
+    case pb::FieldDescriptor::CPPTYPE_UINT32:
+      return std::to_string(reflection->GetUInt32(entry, &key));
     default:
-      text = std::to_string(in.varint());
-  }
-  return {std::move(text), value_of(entry, field.message->fields[1])};
-}
-
-void MessageWriter::write_map(std::vector<Entry> entries, const Field& field) {
-  std::ranges::sort(entries, {}, &Entry::key);
-  out_.begin_object();
-  for (Entry& entry : entries) {
-    out_.key(entry.key);
-    write_value(entry.value, field.message->fields[1]);
-  }
-  out_.end_object();
-}
-
-void MessageWriter::write_value(WireCursor& in, const Field& field) {
-  switch (field.type) {
-    case pb::FieldDescriptor::TYPE_MESSAGE:
-      return write_message(in.bytes(), *field.message);
-    case pb::FieldDescriptor::TYPE_STRING:
-      return out_.text(in.bytes());
-    case pb::FieldDescriptor::TYPE_BYTES:
-      return out_.text(encode_base64(in.bytes()));
-    case pb::FieldDescriptor::TYPE_ENUM:
-      return write_enum(static_cast<int>(in.varint()), field);
-    case pb::FieldDescriptor::TYPE_BOOL:
-      return out_.plain(in.varint() != 0 ? "true" : "false");
-    case pb::FieldDescriptor::TYPE_INT32:
-      return write_integer(static_cast<std::int32_t>(in.varint()));
-    case pb::FieldDescriptor::TYPE_SINT32:
-      return write_integer(static_cast<std::int32_t>(from_zigzag(in.varint())));
-    case pb::FieldDescriptor::TYPE_SFIXED32:
-      return write_integer(static_cast<std::int32_t>(in.fixed32()));
-    case pb::FieldDescriptor::TYPE_UINT32:
-      return write_integer(static_cast<std::uint32_t>(in.varint()));
-    case pb::FieldDescriptor::TYPE_FIXED32:
-      return write_integer(in.fixed32());
-    case pb::FieldDescriptor::TYPE_INT64:
-      return write_integer(static_cast<std::int64_t>(in.varint()));
-    case pb::FieldDescriptor::TYPE_SINT64:
-      return write_integer(from_zigzag(in.varint()));
-    case pb::FieldDescriptor::TYPE_SFIXED64:
-      return write_integer(static_cast<std::int64_t>(in.fixed64()));
-    case pb::FieldDescriptor::TYPE_UINT64:
-      return write_integer(in.varint());
-    case pb::FieldDescriptor::TYPE_FIXED64:
-      return write_integer(in.fixed64());
-    case pb::FieldDescriptor::TYPE_FLOAT:
-      return write_float(std::bit_cast<float>(in.fixed32()));
-    case pb::FieldDescriptor::TYPE_DOUBLE:
-      return write_float(std::bit_cast<double>(in.fixed64()));
-    case pb::FieldDescriptor::TYPE_GROUP:
-      refuse(*field.owner);  // Only proto2 has them.
+      return std::to_string(reflection->GetUInt64(entry, &key));
   }
 }
 
-void MessageWriter::write_any(std::string_view message, const MessageType& type) {
-  const std::string url(value_of(message, type.fields[0]).bytes());
-  const std::string_view bytes = value_of(message, type.fields[1]).bytes();
-  out_.begin_object();
+void MessageWriter::write_map(const pb::Message& message, const Field& field) {
+  const pb::Reflection* reflection = field.owner->reflection(message);
+  std::vector<std::pair<std::string, const pb::Message*>> entries;
+  const int size = reflection->FieldSize(message, field.descriptor);
+  entries.reserve(static_cast<std::size_t>(size));
+  for (int i = 0; i < size; ++i) {
+    const pb::Message& entry = reflection->GetRepeatedMessage(message, field.descriptor, i);
+    entries.emplace_back(key_text(entry, field.message->fields[0]), &entry);
+  }
+  std::sort(entries.begin(), entries.end());
+  writer_.StartObject();
+  for (const auto& [key, entry] : entries) {
+    write_key(key);
+    write_value(*entry, field.message->fields[1], -1);
+  }
+  writer_.EndObject();
+}
+
+void MessageWriter::write_value(const pb::Message& message, const Field& field, int index) {
+  const pb::FieldDescriptor* descriptor = field.descriptor;
+  const pb::Reflection* reflection = field.owner->reflection(message);
+  const auto get = [&](auto one, auto element) {
+    return index < 0 ? (reflection->*one)(message, descriptor)
+                     : (reflection->*element)(message, descriptor, index);
+  };
+  using R = pb::Reflection;
+  switch (field.cpp_type) {
+    case pb::FieldDescriptor::CPPTYPE_MESSAGE:
+      return write_message(index < 0 ? reflection->GetMessage(message, descriptor)
+                                     : reflection->GetRepeatedMessage(message, descriptor, index),
+                           *field.message);
+    case pb::FieldDescriptor::CPPTYPE_STRING: {
+      std::string scratch;
+      const std::string& text =
+          index < 0 ? reflection->GetStringReference(message, descriptor, &scratch)
+                    : reflection->GetRepeatedStringReference(message, descriptor, index, &scratch);
+      return field.is_bytes ? write_text(encode_base64(text)) : write_text(text);
+    }
+    case pb::FieldDescriptor::CPPTYPE_ENUM:
+      return write_enum(get(&R::GetEnumValue, &R::GetRepeatedEnumValue), field);
+    case pb::FieldDescriptor::CPPTYPE_BOOL:
+      writer_.Bool(get(&R::GetBool, &R::GetRepeatedBool));
+      return;
+    case pb::FieldDescriptor::CPPTYPE_INT32:
+      return write_integer(get(&R::GetInt32, &R::GetRepeatedInt32));
+    case pb::FieldDescriptor::CPPTYPE_INT64:
+      return write_integer(get(&R::GetInt64, &R::GetRepeatedInt64));
+    case pb::FieldDescriptor::CPPTYPE_UINT32:
+      return write_integer(get(&R::GetUInt32, &R::GetRepeatedUInt32));
+    case pb::FieldDescriptor::CPPTYPE_UINT64:
+      return write_integer(get(&R::GetUInt64, &R::GetRepeatedUInt64));
+    case pb::FieldDescriptor::CPPTYPE_FLOAT:
+      return write_float(get(&R::GetFloat, &R::GetRepeatedFloat));
+    case pb::FieldDescriptor::CPPTYPE_DOUBLE:
+      return write_float(get(&R::GetDouble, &R::GetRepeatedDouble));
+  }
+}
+
+void MessageWriter::write_any(const pb::Message& message, const MessageType& type) {
+  const pb::Reflection* reflection = type.reflection(message);
+  const std::string url = reflection->GetString(message, type.fields[0].descriptor);
+  const std::string bytes = reflection->GetString(message, type.fields[1].descriptor);
+  writer_.StartObject();
   if (!url.empty()) {
     const pb::Descriptor* inner_type =
         pb::DescriptorPool::generated_pool()->FindMessageTypeByName(url.substr(url.rfind('/') + 1));
-    if (!inner_type) refuse(type);
-    // Somebody else's bytes, which may say things twice and in any order.
+    if (!inner_type) refuse(message);
     const std::unique_ptr<pb::Message> inner(
         pb::MessageFactory::generated_factory()->GetPrototype(inner_type)->New());
-    if (!inner->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) refuse(type);
-    const std::string in_order = inner->SerializeAsString();
-    out_.key("@type");
-    out_.text(url);
+    if (!inner->ParseFromString(bytes)) refuse(message);
+    write_key("@type");
+    write_text(url);
     const TypeHandle handle(*inner_type);
     if ((*handle).well_known == pb::Descriptor::WELLKNOWNTYPE_UNSPECIFIED) {
-      write_fields(in_order, *handle);
+      write_fields(*inner, *handle);
     } else {
-      out_.key("value");
-      write_message(in_order, *handle);
+      write_key("value");
+      write_message(*inner, *handle);
     }
   }
-  out_.end_object();
+  writer_.EndObject();
 }
 
-void MessageWriter::write_time(std::string_view message, const MessageType& type) {
-  const TimeParts parts{static_cast<std::int64_t>(value_of(message, type.fields[0]).varint()),
-                        static_cast<std::int32_t>(value_of(message, type.fields[1]).varint())};
+void MessageWriter::write_time(const pb::Message& message, const MessageType& type) {
+  const pb::Reflection* reflection = type.reflection(message);
+  const TimeParts parts{reflection->GetInt64(message, type.fields[0].descriptor),
+                        reflection->GetInt32(message, type.fields[1].descriptor)};
   const auto text = type.well_known == pb::Descriptor::WELLKNOWNTYPE_TIMESTAMP
                         ? format_timestamp(parts)
                         : format_duration(parts);
-  if (!text) refuse(type);
-  out_.text(*text);
+  if (!text) refuse(message);
+  write_text(*text);
 }
 
-void MessageWriter::write_field_mask(std::string_view message, const MessageType& type) {
+void MessageWriter::write_field_mask(const pb::Message& message, const MessageType& type) {
+  const pb::Reflection* reflection = type.reflection(message);
+  const pb::FieldDescriptor* paths = type.fields[0].descriptor;
   std::string joined;
-  WireCursor in(message);
-  for (bool is_first = true; !in.at_end();) {
-    const std::uint32_t tag = in.tag();
-    if (!is_tag_of(tag, type.fields[0])) {
-      in.skip(tag);
-      continue;
-    }
-    const auto path = to_camel_case(in.bytes());
-    if (!path) refuse(type);
-    if (!is_first) joined += ',';
-    is_first = false;
+  for (int i = 0; i < reflection->FieldSize(message, paths); ++i) {
+    const auto path = to_camel_case(reflection->GetRepeatedString(message, paths, i));
+    if (!path) refuse(message);
+    if (i != 0) joined += ',';
     joined += *path;
   }
-  out_.text(joined);
+  write_text(joined);
 }
 
-void MessageWriter::write_value_message(std::string_view message, const MessageType& type) {
-  WireCursor in(message);
-  while (!in.at_end()) {
-    const std::uint32_t tag = in.tag();
-    const auto field =
-        std::ranges::find_if(type.fields, [&](const Field& one) { return is_tag_of(tag, one); });
-    if (field == type.fields.end()) {
-      in.skip(tag);
-      continue;
-    }
-    WireCursor number = in;
-    if (field->type == pb::FieldDescriptor::TYPE_DOUBLE &&
-        !std::isfinite(std::bit_cast<double>(number.fixed64())))
-      refuse(type);
-    return write_value(in, *field);
+void MessageWriter::write_value_message(const pb::Message& message, const MessageType& type) {
+  const pb::Reflection* reflection = type.reflection(message);
+  const pb::FieldDescriptor* number = type.fields[1].descriptor;
+  if (reflection->HasField(message, number) &&
+      !std::isfinite(reflection->GetDouble(message, number))) {
+    refuse(message);
   }
-  out_.plain("null");
-}
-
-void MessageWriter::write_list_value(std::string_view message, const MessageType& type) {
-  out_.begin_array();
-  WireCursor in(message);
-  while (!in.at_end()) {
-    const std::uint32_t tag = in.tag();
-    if (is_tag_of(tag, type.fields[0])) {
-      write_value(in, type.fields[0]);
-    } else {
-      in.skip(tag);
-    }
+  for (const Field& field : type.fields) {
+    if (reflection->HasField(message, field.descriptor)) return write_value(message, field, -1);
   }
-  out_.end_array();
-}
-
-void MessageWriter::write_struct(std::string_view message, const MessageType& type) {
-  std::vector<Entry> entries;
-  WireCursor in(message);
-  while (!in.at_end()) {
-    const std::uint32_t tag = in.tag();
-    if (is_tag_of(tag, type.fields[0])) {
-      entries.push_back(read_entry(in.bytes(), type.fields[0]));
-    } else {
-      in.skip(tag);
-    }
-  }
-  write_map(std::move(entries), type.fields[0]);
+  writer_.Null();
 }
 
 }  // namespace
 }  // namespace protojson
 
 std::string write_json(const google::protobuf::Message& message) {
-  std::string bytes;
-  GOOGLE_CHECK(message.SerializePartialToString(&bytes));
-  JsonOutput out;
+  constexpr std::size_t kTypicalSize = 1024;
+  rapidjson::StringBuffer out(nullptr, kTypicalSize);
   const protojson::TypeHandle type(*message.GetDescriptor());
-  protojson::MessageWriter(&out).write_message(bytes, *type);
-  return out.take();
+  protojson::MessageWriter(&out).write_message(message, *type);
+  return {out.GetString(), out.GetSize()};
 }
 
 }  // namespace writ

@@ -7,7 +7,6 @@
 #include <set>
 #include <stdexcept>
 
-#include "service/arena_blocks.h"
 #include "service/connect_call.h"
 #include "service/cors.h"
 #include "service/listen_address.h"
@@ -19,7 +18,6 @@ struct Router::Tables {
   std::map<std::string, PathHandler, std::less<>> below;  // by a prefix with its last slash
   std::map<std::string, RpcMethod, std::less<>> methods;  // by "/package.Service/Method"
   std::set<std::string, std::less<>> services;            // "/package.Service"
-  ArenaBlocks blocks;
 
   void add(RpcMethod method) {
     services.insert("/" + method.descriptor->service()->full_name());
@@ -232,7 +230,6 @@ void Router::add_unary(const google::protobuf::MethodDescriptor* method,
                        const google::protobuf::Message& response, UnaryCall call) {
   RpcMethod entry = make_method(method, request, response, false);
   entry.unary = std::move(call);
-  entry.blocks = &tables_->blocks;
   if (options_.access_to) {
     entry.unary = [check = options_.access_to(*method), call = std::move(entry.unary)](
                       const RequestContext& context, google::protobuf::Message& message,

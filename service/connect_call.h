@@ -18,17 +18,14 @@ namespace writ {
 /// How messages are written.
 enum class Codec { kProto, kJson };
 
-class ArenaBlocks;
-
 /// A method with its handler.
 struct RpcMethod {
   const google::protobuf::MethodDescriptor* descriptor = nullptr;
   const google::protobuf::Message* request = nullptr;  ///< The default instance.
   Router::UnaryCall unary;                             ///< One of the two is set.
   Router::StreamCall stream;
-  std::string route;              ///< "/package.Service/Method".
-  bool no_side_effects = false;   ///< May be called with GET.
-  ArenaBlocks* blocks = nullptr;  ///< For unary requests; the router's.
+  std::string route;             ///< "/package.Service/Method".
+  bool no_side_effects = false;  ///< May be called with GET.
 };
 
 /// A media type cut in two, in lower case: "application/json" and "charset=utf-8".

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "schema/base64.h"
-#include "service/arena_blocks.h"
 #include "service/connect_call.h"
 #include "service/gzip.h"
 
@@ -13,8 +12,7 @@ namespace {
 
 constexpr std::size_t kArenaBlock = 4096;
 constexpr std::size_t kNextBlock = 8192;
-constexpr std::size_t kFewBytes = 1024;             // of a message that fits the first block
-constexpr std::size_t kSomeBytes = 16 * kFewBytes;  // and of one whose answer fits 64 KiB
+constexpr std::size_t kLargestNextBlock = 65536;
 
 // A request message as it came, from a body or from a query.
 struct UnaryInput {
@@ -52,16 +50,13 @@ void call_unary(const RpcMethod& method, const RouterOptions& options, const Una
   MessageBytes bytes(input.bytes, is_gzip(input.encoding), context, options);
   // A request is many small messages: together on an arena, whose first block serves most of them.
   std::array<char, kArenaBlock> block;
-  std::optional<ArenaBlocks::Lease> larger;
   google::protobuf::ArenaOptions arena_options;
   arena_options.initial_block = block.data();
   arena_options.initial_block_size = block.size();
-  if (bytes.get().size() > kFewBytes && bytes.get().size() <= kSomeBytes) {
-    larger.emplace(*method.blocks);
-    arena_options.initial_block = larger->data();
-    arena_options.initial_block_size = ArenaBlocks::kBlock;
-  }
-  arena_options.start_block_size = kNextBlock;
+  // Of a large one the second block holds most of the rest.
+  arena_options.start_block_size =
+      std::clamp(8 * bytes.get().size(), kNextBlock, kLargestNextBlock);
+  arena_options.max_block_size = kLargestNextBlock;
   google::protobuf::Arena arena(arena_options);
   google::protobuf::Message* const message = method.request->New(&arena);
   decode_message(input.codec, bytes.get(), message, notes);
