@@ -157,14 +157,14 @@ BOOST_AUTO_TEST_CASE(a_newer_schema_that_this_program_can_live_with_is_left_as_i
 BOOST_AUTO_TEST_CASE(a_step_leaves_the_least_program_to_the_steps_that_raise_it) {
   const TestDatabase database;
   Connection owner(database.owner());
-  owner.exec(
-      "DROP TABLE settings, changed_paths, tiles, builds; DROP FUNCTION check_may_append, "
-      "columns_of,"
-      " begin_build, analyze_build, finish_build, erase_event; ALTER TABLE log_head DROP COLUMN "
-      "root,"
-      " DROP COLUMN frontier, DROP COLUMN tree_size; DROP INDEX events_actor_position,"
-      " events_domain_position; DELETE FROM projections;"
-      " UPDATE schema_info SET version = 1, min_program = -7");
+  owner.exec(R"(
+    DROP TABLE settings, changed_paths, tiles, builds;
+    DROP FUNCTION check_may_append, columns_of, begin_build, analyze_build, finish_build,
+      drop_build_indexes, add_build_indexes, erase_event;
+    ALTER TABLE log_head DROP COLUMN root, DROP COLUMN frontier, DROP COLUMN tree_size;
+    DROP INDEX events_actor_position, events_domain_position;
+    DELETE FROM projections;
+    UPDATE schema_info SET version = 1, min_program = -7)");
   migrate(database.owner());
   const pqxx::row row = owner.exec("SELECT version, min_program FROM schema_info")[0];
   BOOST_CHECK_EQUAL(row[0].as<int>(), static_cast<int>(migrations().size()));
