@@ -197,6 +197,81 @@ std::unique_ptr<ContinuousCheck> continuous_check(const ServeOptions& options,
   return std::make_unique<ContinuousCheck>(serving, check, warn);
 }
 
+/// All that serves one log, made in this order and ended in reverse.
+struct Parts {
+  Parts(const ServeOptions& options, std::string conninfo, std::vector<std::string> told)
+      : serving(std::move(conninfo)),
+        warnings(std::move(told)),
+        signer(open_signer(options, serving)),
+        pool(serving, options.read_connections, prepare_settings_queries),
+        reader(pool, options.read_connections),
+        sequencer(sequencer_options(options, serving, signer.get(), log_metrics),
+                  {settings_domain(), erasure_domain()}),
+        settings(sequencer, reader),
+        follower(serving),
+        changed_paths(serving, follower, warn),
+        audit_pool(serving, kAuditConnections, prepare_tile_queries),
+        checkpoints(audit_pool, signer.get(), warn),
+        audit({audit_pool, sequencer, changed_paths}),
+        origins(audit_pool, changed_paths),
+        apply({reader, audit_pool, origins}),
+        feed(serving, follower),
+        probe(serving),
+        check(continuous_check(options, serving)),
+        identity(identity_options(options.callers, options.database.data_directory)),
+        authenticator(identity, warn),
+        admin{serving, sequencer, checkpoints},
+        proofs(proof_sources(options, audit_pool, checkpoints, authenticator)) {}
+
+  const std::string serving;
+  const std::vector<std::string> warnings;
+  const std::unique_ptr<CheckpointSigner> signer;
+  LogMetrics log_metrics;
+  ConnectionPool pool;
+  SettingsReader reader;
+  Sequencer sequencer;
+  SettingsService settings;
+  LogFollower follower;
+  ChangedPaths changed_paths;
+  ConnectionPool audit_pool;
+  Checkpoints checkpoints;
+  AuditService audit;
+  LeafOrigins origins;
+  ApplyService apply;
+  ChangeFeed feed;
+  std::atomic<bool> stopping = false;
+  DatabaseProbe probe;
+  const std::unique_ptr<ContinuousCheck> check;
+  const IdentityOptions identity;
+  const Authenticator authenticator;
+  const AdminSources admin;
+  const ProofSources proofs;
+  const HealthSources health{probe,
+                             sequencer,
+                             WRIT_VERSION,
+                             warnings,
+                             [&] { return check ? check->status().first : std::string(); },
+                             [&] { return authenticator.trouble(); },
+                             stopping};
+};
+
+void register_parts(Router& router, Parts& parts, const Front& front) {
+  register_settings_service(router, parts.settings);
+  register_audit_service(router, parts.audit);
+  register_apply_service(router, parts.apply);
+  register_admin_service(router, parts.admin);
+  register_watch(router, {parts.audit_pool, parts.changed_paths, parts.feed});
+  register_proofs(router, parts.proofs);
+  register_log_paths(router, parts.proofs);
+  register_health(router, parts.health);
+  register_metrics(router, front, parts.log_metrics, parts.sequencer, parts.check.get());
+  router.get("/schema",
+             [schema = router.file_descriptor_set()](const HttpRequest&, HttpResponse& response) {
+               response.content_type = "application/octet-stream";
+               response.body = schema;
+             });
+}
+
 /// Everything between a database that is ready and the signal to stop: migrate, make the parts,
 /// serve, wait, stop the parts in reverse order. Called with signals blocked, so that every thread
 /// made here inherits that.
@@ -209,63 +284,22 @@ void serve_from(const ServeOptions& options, const ServiceDatabase& database, Fr
   for (const std::string& warning : warnings) warn(warning);
 
   LastResort last_resort;  // before all that a query can hold up
-  const auto signer = open_signer(options, serving);
-  LogMetrics log_metrics;
-  ConnectionPool pool(serving, options.read_connections, prepare_settings_queries);
-  SettingsReader reader(pool, options.read_connections);
-  Sequencer sequencer(sequencer_options(options, serving, signer.get(), log_metrics),
-                      {settings_domain(), erasure_domain()});
-  SettingsService settings(sequencer, reader);
-  LogFollower follower(serving);
-  ChangedPaths changed_paths(serving, follower, warn);
-  ConnectionPool audit_pool(serving, kAuditConnections, prepare_tile_queries);
-  Checkpoints checkpoints(audit_pool, signer.get(), warn);
-  AuditService audit({audit_pool, sequencer, changed_paths});
-  LeafOrigins origins(audit_pool, changed_paths);
-  ApplyService apply({reader, audit_pool, origins});
-  ChangeFeed feed(serving, follower);
-  std::atomic<bool> stopping = false;
-  DatabaseProbe probe(serving);
-  const auto check = continuous_check(options, serving);
-  const IdentityOptions identity =
-      identity_options(options.callers, options.database.data_directory);
-  const Authenticator authenticator(identity, warn);
-  const HealthSources health{probe,
-                             sequencer,
-                             WRIT_VERSION,
-                             warnings,
-                             [&] { return check ? check->status().first : std::string(); },
-                             [&] { return authenticator.trouble(); },
-                             stopping};
-  Router router(router_options(options, authenticator));
-  register_settings_service(router, settings);
-  register_audit_service(router, audit);
-  register_apply_service(router, apply);
-  const AdminSources admin{serving, sequencer, checkpoints};
-  register_admin_service(router, admin);
-  register_watch(router, {audit_pool, changed_paths, feed});
-  const ProofSources proofs = proof_sources(options, audit_pool, checkpoints, authenticator);
-  register_proofs(router, proofs);
-  register_log_paths(router, proofs);
-  register_health(router, health);
-  register_metrics(router, front, log_metrics, sequencer, check.get());
-  router.get("/schema",
-             [schema = router.file_descriptor_set()](const HttpRequest&, HttpResponse& response) {
-               response.content_type = "application/octet-stream";
-               response.body = schema;
-             });
+  Parts parts(options, serving, warnings);
+  Router router(router_options(options, parts.authenticator));
+  register_parts(router, parts, front);
   const Routed routed(front, router);
-  tell((authenticator.anonymous() ? "everyone is anonymous and may change everything"
-                                  : "callers need a token of " + identity.token_file.string()) +
+  tell((parts.authenticator.anonymous()
+            ? "everyone is anonymous and may change everything"
+            : "callers need a token of " + parts.identity.token_file.string()) +
        "; serving http://" + front.server.address().text());
   signals.wait();
   tell("stopping after " + signals.name());
-  stopping = true;
+  parts.stopping = true;
   last_resort.arm(kGrace + kAfterGrace);
   front.server.stop(kGrace);
-  follower.stop();
-  sequencer.stop();
-  checkpoints.stop();
+  parts.follower.stop();
+  parts.sequencer.stop();
+  parts.checkpoints.stop();
   database.begin_stop();
 }
 
