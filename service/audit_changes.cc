@@ -122,11 +122,15 @@ Timestamp checked_time(const google::protobuf::Timestamp& time, const std::strin
   return checked;
 }
 
-flyteidl2::settings::Settings stored_settings(const RecordedEvent& event) {
-  if (!event.payload)
-    throw ConnectError(Code::kDataLoss,
-                       "erased at position " + std::to_string(event.position.value));
-  return settings_of(*event.payload, event.position);
+std::map<std::string, std::string> detail_of(const RecordedEvent& event) {
+  google::protobuf::Struct envelope;
+  if (const auto read = read_json(event.envelope, &envelope, JsonMode::kStored); read.error)
+    throw CorruptLog("the envelope at position " + std::to_string(event.position.value) +
+                     " cannot be read: " + read.error->message());
+  std::map<std::string, std::string> detail;
+  for (const auto& [name, value] : envelope.fields().at("detail").struct_value().fields())
+    detail[name] = value.string_value();
+  return detail;
 }
 
 Change to_change(const EventInHistory& one, const std::string& org) {
@@ -141,12 +145,7 @@ Change to_change(const EventInHistory& one, const std::string& org) {
   *change.mutable_time() = to_proto(event.recorded_at);
   change.set_request_id(event.request_id);
   change.set_command_id(event.command_id);
-  google::protobuf::Struct envelope;
-  if (const auto read = read_json(event.envelope, &envelope, JsonMode::kStored); read.error)
-    throw CorruptLog("the envelope at position " + std::to_string(event.position.value) +
-                     " cannot be read: " + read.error->message());
-  for (const auto& [name, value] : envelope.fields().at("detail").struct_value().fields())
-    (*change.mutable_detail())[name] = value.string_value();
+  for (const auto& [name, value] : detail_of(event)) (*change.mutable_detail())[name] = value;
   change.set_erased(!event.payload || (one.previous.value != 0 && !one.previous_payload));
   if (change.erased()) return change;
   for (audit::v1::LeafChange& leaf : leaf_changes(one)) *change.add_leaves() = std::move(leaf);
@@ -199,9 +198,9 @@ bool ChangeMatcher::wants(const RecordedEvent& event) const {
 }
 
 bool ChangeMatcher::keeps(const Change& change) const {
-  return !has_path() || std::ranges::any_of(change.leaves(), [&](const auto& leaf) {
-    return path_.matches(leaf.path());
-  });
+  return !has_path() || change.erased() ||
+         std::ranges::any_of(change.leaves(),
+                             [&](const auto& leaf) { return path_.matches(leaf.path()); });
 }
 
 HistoryQuery ChangeMatcher::query() const {

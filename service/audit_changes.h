@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -17,8 +18,8 @@ Position checked_position(std::uint64_t position, Position head, const std::stri
 /// two clocks may differ; invalid_argument when it is none.
 Timestamp checked_time(const google::protobuf::Timestamp& time, const std::string& path);
 
-/// The settings in an event's payload. Throws data_loss when it was erased.
-flyteidl2::settings::Settings stored_settings(const RecordedEvent& event);
+/// What an event's envelope says under `detail`. Throws CorruptLog.
+std::map<std::string, std::string> detail_of(const RecordedEvent& event);
 
 /// A change of settings as the API tells it; `org` is echoed in its key.
 audit::v1::Change to_change(const EventInHistory& one, const std::string& org);
@@ -32,7 +33,8 @@ class ChangeMatcher {
 
   /// Whether the event itself is wanted: its record, actor and time. The path is up to `keep`.
   bool wants(const RecordedEvent& event) const;
-  /// Whether a change that is wanted changed what the filter's path names.
+  /// Whether a change that is wanted changed what the filter's path names. One that was erased is
+  /// kept: whoever found it by the index of changed settings knows that it did.
   bool keeps(const audit::v1::Change& change) const;
 
   /// The query by the index that finds the fewest: record, setting, actor, domain, position.

@@ -17,6 +17,10 @@ namespace writ {
 Position resolve_point(Connection& connection, const audit::v1::Point& point, const ScopeKey& key,
                        const std::string& path);
 
+/// The settings in an event's payload. Throws failed_precondition, saying which event erased it and
+/// from where on the record can be asked for, when it was erased; CorruptLog when it is missing.
+flyteidl2::settings::Settings stored_settings(Connection& connection, const RecordedEvent& event);
+
 /// What one scope stored at a position.
 struct StoredAt {
   ScopeKey key;
@@ -24,9 +28,13 @@ struct StoredAt {
   flyteidl2::settings::Settings settings;
 };
 
-/// The chain of `key` at `position`, broadest first, each scope once. Throws data_loss for content
-/// that was erased.
+/// The chain of `key` at `position`, broadest first, each scope once. Throws what stored_settings
+/// does.
 std::vector<StoredAt> chain_at(Connection& connection, const ScopeKey& key, Position position);
+
+/// The record of `key` alone at `position`, whatever became of the scopes above it. Throws what
+/// stored_settings does.
+StoredAt record_at(Connection& connection, const ScopeKey& key, Position position);
 
 /// What was in effect: the same merge as of the present.
 flyteidl2::settings::Settings merge_chain(const std::vector<StoredAt>& chain);

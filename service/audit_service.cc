@@ -76,8 +76,8 @@ audit::v1::DiffResponse AuditService::diff(const RequestContext& context,
   const ScopeKey key = checked_key(context, key_of(request));
   return sources_.pool.read(context.deadline, [&](Connection& connection) {
     const auto settings_at = [&](Position position) {
-      const std::vector<StoredAt> chain = chain_at(connection, key, position);
-      return request.effective() ? merge_chain(chain) : chain.back().settings;
+      return request.effective() ? merge_chain(chain_at(connection, key, position))
+                                 : record_at(connection, key, position).settings;
     };
     const Position from = resolve_point(connection, request.from(), key, "from");
     const Position to = resolve_point(connection, request.to(), key, "to");
@@ -105,21 +105,22 @@ audit::v1::RevertResponse AuditService::revert(const RequestContext& context,
   refuse(violations);
   Point point;
   point.set_version(request.to_version());
+  audit::v1::RevertResponse response;
+  flyteidl2::settings::SettingsRecord& record = *response.mutable_settings_record();
+  *record.mutable_key() = request.key();
   // Events never change, so what is read here is still so when the command is decided.
   const RecordedEvent earlier = sources_.pool.read(context.deadline, [&](Connection& connection) {
     const Position position = resolve_point(connection, point, key, "to_version");
     // A version that is not the newest is a conflict, which the sequencer tells.
     if (request.version() == request.to_version() &&
-        chain_at(connection, key, read_head(connection).position).back().event->version.value ==
+        record_at(connection, key, read_head(connection).position).event->version.value ==
             static_cast<std::int64_t>(request.version()))
       refuse({{"to_version", "version " + std::to_string(request.version()) +
                                  " is what the record says now; nothing to go back to"}});
-    return *read_event(connection, position);
+    RecordedEvent event = *read_event(connection, position);
+    *record.mutable_settings() = stored_settings(connection, event);
+    return event;
   });
-  audit::v1::RevertResponse response;
-  flyteidl2::settings::SettingsRecord& record = *response.mutable_settings_record();
-  *record.mutable_key() = request.key();
-  *record.mutable_settings() = stored_settings(earlier);
   const StreamVersion expected = expected_version(request.version());
   const std::string to_version = std::to_string(request.to_version());
   SettingsCommand command{SettingsCommand::Kind::kUpdate,

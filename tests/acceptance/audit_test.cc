@@ -387,7 +387,7 @@ BOOST_AUTO_TEST_CASE(refuses_what_it_cannot_answer_and_says_why) {
        "out_of_range", "invalid at.time: 9999-01-01T00:00:00.000000Z is in the future"},
       {"a malformed time", "Blame", k + R"("at":{"time":"yesterday"}})", "invalid_argument", ""},
       {"a version that is not there", "Diff", k + R"("from":{"version":"7"}})", "not_found",
-       "version 7 of v1::d: not found; it has versions 1 to 2"},
+       "version 7 of domain d not found; it has versions 1 to 2"},
       {"a record that is not there", "Diff", R"({"key":{},"from":{"version":"1"}})", "not_found",
        "settings not found: v1:::"},
       {"a path that is no setting", "ListChanges", R"({"filter":{"path":"run.default_que"}})",

@@ -11,6 +11,7 @@
 #include "tests/acceptance/local_postgres.h"
 #include "tests/acceptance/log_checks.h"
 #include "tests/acceptance/private_data.h"
+#include "tests/acceptance/watching.h"
 #include "tests/acceptance/writ_process.h"
 #include "tests/support/wait.h"
 
@@ -106,7 +107,7 @@ BOOST_FIXTURE_TEST_CASE(verifies_at_the_server_and_on_the_database, Served) {
   BOOST_TEST(last_line(good.out).starts_with("verified: events 1 to 5, 3 rows, root "));
   const std::string checkpoint = file("note", note());
   BOOST_TEST(run({"verify", "--checkpoint", checkpoint, "--from", "5"})
-                 .out.starts_with("verified: events 6 to 5, 3 rows"));
+                 .out.starts_with("verified: nothing came since position 5, 3 rows"));
   BOOST_TEST(run({"verify", "--checkpoint", checkpoint, "--from", "4"}).status == 2);
   auto here = on(database);
   here.insert(here.begin(), "verify");
@@ -209,7 +210,7 @@ BOOST_FIXTURE_TEST_CASE(exports_a_log_that_grows_with_a_checkpoint_of_its_moment
   const WritProcess without(database);
   const std::string other = "http://127.0.0.1:" + std::to_string(without.port());
   const WritRun refused = run_writ({"export", "--url", other, "--checkpoint", checkpoint});
-  BOOST_TEST(refused.status == 4);
+  BOOST_TEST(refused.status == 3);
   BOOST_TEST(has(refused.err, "--signing-key"), refused.err);
 }
 
@@ -222,8 +223,12 @@ BOOST_FIXTURE_TEST_CASE(erases_what_one_event_said_and_every_proof_holds_on, Ser
                        "SELECT count(*) FROM writ.events WHERE payload IS NULL") == "1");
   const auto lost = [&](const std::string& method, const std::string& body) {
     const HttpAnswer answer = audit(client, method, body);
-    BOOST_TEST(answer.code() == "data_loss");
-    BOOST_TEST(answer.message() == "erased at position 2");
+    BOOST_TEST(answer.status == 400);
+    BOOST_TEST(answer.code() == "failed_precondition");
+    BOOST_TEST(answer.message() ==
+               "the content at position 2, version 1 of domain b, was erased on purpose by "
+               "anonymous (position 6); ask for its next version, from position 4 on, or a later "
+               "one");
   };
   lost("GetSettingsAt", R"({"key":{"domain":"b"},"at":{"position":"3"}})");
   lost("Diff", R"({"key":{"domain":"b"},"from":{"version":"1"},"to":{"version":"2"}})");
@@ -244,16 +249,81 @@ BOOST_FIXTURE_TEST_CASE(erases_what_one_event_said_and_every_proof_holds_on, Ser
     BOOST_TEST(run.status == status);
     BOOST_TEST(has(run.err, part), run.err);
   };
-  refused("2", 4, "erased at position 2 already");
-  refused("1", 4, "change the record first");
-  refused("5", 4, "change the record first");
-  refused("6", 4, "about the log itself");
+  refused("2", 3, "erased at position 2 already");
+  refused("1", 3, "change the record first");
+  refused("5", 3, "change the record first");
+  refused("6", 3, "about the log itself");
   refused("77", 5, "no event at position 77");
   refused("0", 2, "no whole number from 1 on");
   const HttpAnswer unexplained = client.send("POST", "/writ.admin.v1.AdminService/Erase",
                                              "application/json", R"({"position":"3"})");
   BOOST_TEST(unexplained.code() == "invalid_argument");
   BOOST_TEST(query_one(database.conninfo(), "SELECT position FROM writ.log_head") == "6");
+}
+
+BOOST_FIXTURE_TEST_CASE(tells_of_an_erased_change_whoever_asks_who_changed_a_setting, Served) {
+  client.call("CreateSettings", create_json(key_json(""), queue_settings("one")));
+  client.call("UpdateSettings", update_json(key_json(""), queue_settings("two"), 1));
+  Watch live(writ.port(), 0, Json::object({{"path", "run.default_queue"}}));
+  BOOST_TEST(live.until([](const Watched& told) { return told.positions.size() == 7; }));
+  for (const char* position : {"2", "6"})
+    BOOST_TEST(run({"erase", "--position", position, "-m", "a secret"}).status == 0);
+  // The change after an erased one is as unknown as that.
+  struct Asked {
+    const char* name;
+    std::string filter;
+    std::vector<long> positions, erased;
+  };
+  const Asked all[] = {
+      {"a setting", R"({"path":"run.default_queue"})", {1, 2, 3, 4, 5, 6, 7}, {2, 4, 6, 7}},
+      {"a group", R"({"path":"run"})", {1, 2, 3, 4, 5, 6, 7}, {2, 4, 6, 7}},
+      {"of a record", R"({"path":"run","key":{"domain":"b"}})", {2, 4, 5}, {2, 4}},
+      {"of the instance", R"({"path":"run","key":{}})", {6, 7}, {6, 7}},
+      {"what they did not change", R"({"path":"labels"})", {}, {}},
+  };
+  for (const bool rebuilt : {false, true}) {
+    if (rebuilt) BOOST_TEST(run({"rebuild", "changed_paths"}).status == 0);
+    for (const Asked& asked : all) BOOST_TEST_CONTEXT(asked.name << (rebuilt ? ", rebuilt" : "")) {
+        const Json answer =
+            audit(client, "ListChanges", R"({"oldestFirst":true,"filter":)" + asked.filter + "}")
+                .json();
+        std::vector<long> positions, erased;
+        if (const Json* const changes = answer.find("changes"))
+          for (const Json& change : changes->elements()) {
+            positions.push_back(std::stol(change.at("position").text()));
+            if (change.find("erased") != nullptr) erased.push_back(positions.back());
+          }
+        BOOST_TEST(positions == asked.positions, boost::test_tools::per_element());
+        BOOST_TEST(erased == asked.erased, boost::test_tools::per_element());
+        Watch watch(writ.port(), 0, Json::parse(asked.filter));
+        BOOST_TEST(watch.until([](const Watched& told) { return told.resume >= 9; }));
+        BOOST_TEST(watch.stop().positions == asked.positions, boost::test_tools::per_element());
+      }
+  }
+  BOOST_TEST(has(run({"log", "--path", "run.default_queue", "-d", "b"}).out, "content was erased"));
+}
+
+BOOST_FIXTURE_TEST_CASE(compares_what_a_record_said_whatever_was_erased_above_it, Served) {
+  client.call("CreateSettings", create_json(key_json(""), queue_settings("one")));
+  client.call("UpdateSettings", update_json(key_json("b"), queue_settings("four"), 3));
+  client.call("UpdateSettings", update_json(key_json(""), queue_settings("two"), 1));
+  BOOST_TEST(run({"erase", "--position", "6", "-m", "a secret"}).status == 0);
+  const std::string points =
+      R"({"key":{"domain":"b"},"from":{"version":"3"},"to":{"position":"7"})";
+  const HttpAnswer stored = audit(client, "Diff", points + "}");
+  BOOST_TEST(stored.status == 200, stored.body);
+  BOOST_TEST(has(stored.body, "four"), stored.body);
+  const HttpAnswer effective = audit(client, "Diff", points + R"(,"effective":true})");
+  BOOST_TEST(effective.code() == "failed_precondition");
+  BOOST_TEST(has(effective.message(), "position 6, version 1 of the instance, was erased"),
+             effective.message());
+  // What is missing and no event says so is no erasure.
+  query(database.conninfo(),
+        "ALTER TABLE writ.events DISABLE TRIGGER ALL;"
+        "UPDATE writ.events SET payload = NULL, payload_salt = NULL WHERE position = 2");
+  const HttpAnswer missing =
+      audit(client, "GetSettingsAt", R"({"key":{"domain":"b"},"at":{"position":"2"}})");
+  BOOST_TEST(missing.code() == "data_loss", missing.body);
 }
 
 BOOST_AUTO_TEST_CASE(is_told_to_ask_the_service_that_has_the_data_directory) {
