@@ -94,6 +94,29 @@ std::map<std::string, Replayed> replay(const std::vector<Json>& changes) {
   return records;
 }
 
+/// A revert says exactly what the version says that it names. Answers how many there are.
+int check_reverts(ApiClient& client, const std::vector<Json>& changes) {
+  int reverts = 0;
+  for (const Json& change : changes) {
+    const Json* const detail = change.find("detail");
+    const Json* const named = detail == nullptr ? nullptr : detail->find("reverted_to");
+    if (named == nullptr) continue;
+    ++reverts;
+    const auto record = [&](const Json& version) {
+      const Json at = Json::object({{"version", version}});
+      const Json told =
+          ask(client, "GetSettingsAt", Json::object({{"key", change.at("key")}, {"at", at}}));
+      const Json& level = told.at("levels").elements().back();
+      BOOST_TEST(level.at("version") == version);
+      return dumped(level.find("settings"));
+    };
+    BOOST_TEST_CONTEXT("position " << change.at("position").text() << " reverts to "
+                                   << named->text())
+    BOOST_TEST(record(change.at("version")) == record(*named));
+  }
+  return reverts;
+}
+
 /// What the present says of a record, level by level, by blame of the instance alone and by the
 /// settings in effect.
 void check_present(ApiClient& client, const Json& key, const Replayed& record) {
@@ -140,6 +163,7 @@ BOOST_AUTO_TEST_CASE(adds_up_to_the_present_in_both) {
   BOOST_TEST((changes == all_changes(second)));
   for (const auto& [key, record] : replay(changes))
     for (ApiClient* client : {&first, &second}) check_present(*client, Json::parse(key), record);
+  for (ApiClient* client : {&first, &second}) BOOST_TEST(check_reverts(*client, changes) > 0);
   BOOST_TEST(broken_invariants(database.conninfo()) == std::vector<std::string>{},
              boost::test_tools::per_element());
 }
