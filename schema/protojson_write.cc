@@ -55,6 +55,7 @@ class MessageWriter {
   void write_enum(int number, const Field& field);
 
   rapidjson::Writer<rapidjson::StringBuffer> writer_;
+  std::vector<const pb::FieldDescriptor*> spare_;  // whose memory the next message may use
 };
 
 template <typename Integer>
@@ -143,13 +144,14 @@ void MessageWriter::write_message(const pb::Message& message, const MessageType&
 }
 
 void MessageWriter::write_fields(const pb::Message& message, const MessageType& type) {
-  std::vector<const pb::FieldDescriptor*> present;
+  std::vector<const pb::FieldDescriptor*> present = std::move(spare_);
   type.reflection(message)->ListFields(message, &present);
   for (const pb::FieldDescriptor* descriptor : present) {
     const Field& field = type.fields[type.places[static_cast<std::size_t>(descriptor->index())]];
     writer_.RawValue(field.key.data(), field.key.size(), rapidjson::kStringType);
     write_field(message, field);
   }
+  spare_ = std::move(present);
 }
 
 void MessageWriter::write_field(const pb::Message& message, const Field& field) {
@@ -313,8 +315,8 @@ void MessageWriter::write_value_message(const pb::Message& message, const Messag
 }  // namespace protojson
 
 std::string write_json(const google::protobuf::Message& message) {
-  constexpr std::size_t kTypicalSize = 1024;
-  rapidjson::StringBuffer out(nullptr, kTypicalSize);
+  // Names and marks take about as much as what they name.
+  rapidjson::StringBuffer out(nullptr, 3 * message.ByteSizeLong() + 64);
   const protojson::TypeHandle type(*message.GetDescriptor());
   protojson::MessageWriter(&out).write_message(message, *type);
   return {out.GetString(), out.GetSize()};

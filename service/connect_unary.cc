@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kArenaBlock = 4096;
 constexpr std::size_t kNextBlock = 8192;
-constexpr std::size_t kLargestNextBlock = 65536;
+constexpr std::size_t kLargestNextBlock = 32768;  // malloc tidies up after larger ones
 
 // A request message as it came, from a body or from a query.
 struct UnaryInput {
