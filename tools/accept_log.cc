@@ -13,6 +13,7 @@
 #include "service/settings_commands.h"
 #include "tools/database.h"
 #include "tools/exit_codes.h"
+#include "tools/operate.h"
 #include "tools/stop_signals.h"
 
 namespace writ {
@@ -28,8 +29,12 @@ std::string actor() {
 
 int accept_log(const AcceptLogOptions& options) {
   const bool is_private = options.database.database_url.empty();
-  if (is_private && !std::filesystem::exists(options.database.data_directory))
-    throw StartError("there is no data directory " + options.database.data_directory.string());
+  check_had_service(options.database);
+  if (const auto last = options.database.data_directory / "checkpoint";
+      !is_private && !std::filesystem::exists(last))
+    throw client::UsageError("there is no " + std::filesystem::absolute(last).string() +
+                             ", the last checkpoint, to go on from: give the --data-dir of `writ "
+                             "serve`");
   StopSignals signals;
   const auto tell = [](std::string_view line) { std::cerr << "writ: " << line << std::endl; };
   const ServiceDatabase database(options.database, tell, [&] { return signals.requested(); });

@@ -28,7 +28,8 @@ Checkpoint read_signed_checkpoint(const std::filesystem::path& file,
     try {
       verifiers.push_back(VerifierKey::parse(key));
     } catch (const std::invalid_argument& e) {
-      throw client::UsageError(std::string("--key: ") + e.what());
+      throw client::UsageError(std::string("--key: ") + e.what() +
+                               "; KEY is the text that `writ checkpoint --key` prints, no file");
     }
   }
   const Checkpoint checkpoint = parse_checkpoint(open_note(read_file(file), verifiers));

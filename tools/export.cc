@@ -1,6 +1,7 @@
 #include "tools/export.h"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -28,7 +29,18 @@ void write_checkpoint(const std::string& file, const std::string& note) {
     throw std::runtime_error("cannot write the checkpoint to " + file);
 }
 
+/// Before a long export, which would be for nothing. Leaves no file behind, and one that is there
+/// as it is.
+void check_writable(const std::string& file) {
+  const bool was_there = std::filesystem::exists(file);
+  if (!std::ofstream(file, std::ios::binary | std::ios::app))
+    throw client::UsageError("--checkpoint: cannot write " + file +
+                             "; nothing was exported: name a file in a directory that is there");
+  if (!was_there) std::filesystem::remove(file);
+}
+
 int export_log(const ExportOptions& options) {
+  if (!options.checkpoint.empty()) check_writable(options.checkpoint);
   admin::v1::ExportRequest request;
   request.set_checkpoint(!options.checkpoint.empty());
   std::optional<admin::v1::ExportResult> result;
@@ -67,7 +79,21 @@ Checkpoint signed_checkpoint(const std::string& file, const std::vector<std::str
   }
 }
 
+/// Whether it is wrong can be told of an export only.
+void check_is_export(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!std::filesystem::is_regular_file(file) || !in)
+    throw client::UsageError("cannot read " + file +
+                             ": the file that `writ export` wrote is needed");
+  std::string begin(16, '\0');
+  in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  for (const char* line : {"{\"envelope\":", "{\"settings\":", "{\"end\":"})
+    if (begin.starts_with(line)) return;
+  throw client::UsageError(file + " is no export: it does not begin as what `writ export` writes");
+}
+
 int verify_export(const VerifyExportOptions& options) {
+  check_is_export(options.file);
   try {
     ExportTrust trust{signed_checkpoint(options.checkpoint, options.keys), std::nullopt};
     if (!options.old_checkpoint.empty())

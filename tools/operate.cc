@@ -10,6 +10,7 @@
 #include "events/migrator.h"
 #include "tools/database.h"
 #include "tools/database_options.h"
+#include "tools/given_options.h"
 #include "tools/stop_signals.h"
 
 namespace writ {
@@ -21,6 +22,17 @@ void add_operate_options(CLI::App& command, OperateOptions& options) {
       ->envname("WRIT_URL")
       ->type_name("URL");
   add_database_options(command, options.database);
+  command.callback([&command, &options] {
+    if (options.url.empty()) return;
+    for (const char* name : {"--data-dir", "--database-url"}) {
+      if (!on_command_line(command, name)) continue;
+      if (on_command_line(command, "--url"))
+        throw CLI::ValidationError(
+            "--url", std::string("the server there works on its own database; leave out ") + name +
+                         ", or --url to work on the database itself");
+      options.url.clear();
+    }
+  });
 }
 
 std::unique_ptr<client::Api> connect_as_operator(const std::string& url) {
@@ -28,12 +40,23 @@ std::unique_ptr<client::Api> connect_as_operator(const std::string& url) {
   return std::make_unique<client::Api>(client::Server{url, token == nullptr ? "" : token});
 }
 
+void check_had_service(const DatabaseOptions& options) {
+  if (!options.database_url.empty()) return;
+  const std::filesystem::path note = options.data_directory / "POSTGRES";
+  for (const auto& trace : {note, options.data_directory / "postgres"}) {
+    std::error_code error;
+    if (std::filesystem::exists(trace, error) || error) return;
+  }
+  throw client::UsageError(
+      "no service has run in the data directory " + options.data_directory.string() +
+      ": there is no " + std::filesystem::absolute(note).string() +
+      "; give the one of `writ serve` as --data-dir, or its database as --database-url");
+}
+
 void on_database(
     const DatabaseOptions& options, const std::string& stopped,
     const std::function<void(const std::string&, const std::function<void()>&)>& work) {
-  // Elsewhere a directory that is not there is made; here it is a slip of the pen.
-  if (options.database_url.empty() && !std::filesystem::exists(options.data_directory))
-    throw StartError("there is no data directory " + options.data_directory.string());
+  check_had_service(options);
   StopSignals signals;
   const auto tell = [](std::string_view line) { std::cerr << "writ: " << line << std::endl; };
   try {

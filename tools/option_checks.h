@@ -79,15 +79,15 @@ CLI::Validator must_name(std::vector<std::pair<std::string, Enum>> values) {
       "", "");
 }
 
-/// Refuses a value that `parse` throws std::invalid_argument for, in its words.
-template <typename Parse>
+/// Refuses a value that `parse` throws an Error for, in its words.
+template <typename Error = std::invalid_argument, typename Parse>
 CLI::Validator must_parse(Parse parse) {
   return CLI::Validator(
       [parse](const std::string& text) {
         try {
           parse(text);
           return std::string();
-        } catch (const std::invalid_argument& e) {
+        } catch (const Error& e) {
           return std::string(e.what());
         }
       },

@@ -7,9 +7,11 @@
 #include "tools/accept_log.h"
 #include "tools/client/commands.h"
 #include "tools/client/completion.h"
+#include "tools/client/options.h"
 #include "tools/database_options.h"
 #include "tools/erase.h"
 #include "tools/export.h"
+#include "tools/given_options.h"
 #include "tools/option_checks.h"
 #include "tools/rebuild.h"
 #include "tools/token.h"
@@ -59,7 +61,7 @@ Exit codes:
   0  done; `serve` was told to stop (SIGTERM, Ctrl-C) and stopped cleanly
   1  could not start, or failed: one line on standard error says why
   2  wrong or refused options, or a settings file that cannot be read: nothing was touched
-  3  the server refused what was asked as invalid
+  3  the server refused what was asked: it is invalid, or cannot be done
   4  somebody else's change came first: nothing was written
   5  there is no such record or version
   6  not signed in, or not allowed
@@ -131,6 +133,7 @@ void add_serve_options(CLI::App& command, ServeOptions& options, std::string& li
                   "Address to serve on, host:port or [v6]:port; port 0 picks a free one")
       ->envname("WRIT_LISTEN")
       ->type_name("ADDRESS")
+      ->check(must_parse<ListenError>(parse_listen_address))
       ->capture_default_str();
   command
       .add_flag("--allow-anonymous", options.allow_anonymous,
@@ -173,11 +176,7 @@ Answer refuse(const std::string& why) { return {kUsageError, "writ: " + why + "\
 
 /// What single options cannot check of themselves.
 CommandLine checked(ServeOptions options, const std::string& listen) {
-  try {
-    options.listen = parse_listen_address(listen);
-  } catch (const ListenError& e) {
-    return refuse(e.what());
-  }
+  options.listen = parse_listen_address(listen);
   const IdentityOptions identity =
       identity_options(options.callers, options.database.data_directory);
   if (std::string why = token_file_trouble(options.callers, identity); !why.empty())
@@ -229,6 +228,9 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   completion->add_option("shell", shell, "Which one: bash or zsh")
       ->required()
       ->check(must_be_one_of({"bash", "zsh"}));
+  refuse_empty_values(app);
+  if (const std::string why = empty_assignment(app, argc, argv); !why.empty())
+    return refuse(why + "; see writ --help");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -236,10 +238,11 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   } catch (const CLI::CallForVersion& e) {
     return Answer{kSuccess, std::string(e.what()) + "\n"};
   } catch (const CLI::ParseError& e) {
-    return refuse(std::string(e.what()) + "; see writ --help");
+    return refuse(with_origin(app, e.what()) + "; see writ --help");
   }
   if (serve_command->parsed()) return checked(serve, listen);
-  if (accept_command->parsed()) return Task{[accept] { return accept_log(accept); }};
+  if (accept_command->parsed())
+    return Task{[accept] { return client::report([&] { return accept_log(accept); }); }};
   if (completion->parsed()) return Answer{kSuccess, client::completion_script(app, shell)};
   if (Action action = commands.chosen()) return Task{std::move(action)};
   return refuse("a command is required, such as serve; see writ --help");

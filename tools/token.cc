@@ -98,18 +98,18 @@ void add_create_options(CLI::App& create, TokenCommand& options) {
                   "Without a secret: the authenticating proxy of `writ serve` says who it is");
 }
 
-/// Whether this is a directory that never had a service, and nobody said where to look: then it is
-/// the wrong one. Says so.
-bool is_lost(const TokenCommand& options) {
-  if (options.directory_named || !options.file.file.empty() ||
-      std::filesystem::exists(options.file.data_directory))
-    return false;
-  std::cerr << "writ: there is no " << std::filesystem::absolute(options.file.path()).string()
-            << ", nor its directory: run this where `writ serve` runs, or name the data directory "
-               "with --data-dir or the file with --token-file; `token create` then makes what is "
-               "missing"
-            << std::endl;
-  return true;
+/// Whether a service or a token was ever in the directory.
+bool has_traces(const std::filesystem::path& data_directory) {
+  for (const char* name : {"POSTGRES", "postgres", "checkpoint", "tokens.json.lock"})
+    if (std::filesystem::exists(data_directory / name)) return true;
+  return false;
+}
+
+/// As change_tokens; but a file that is none of ours is refused before a lock is made beside it.
+void change_checked(const std::filesystem::path& file,
+                    const std::function<void(std::vector<Token>&)>& change) {
+  if (std::filesystem::exists(file)) static_cast<void>(read_tokens(file));
+  change_tokens(file, change);
 }
 
 int create_token(const TokenCommand& options) {
@@ -123,7 +123,7 @@ int create_token(const TokenCommand& options) {
   token.instance = options.instance;
   const std::string secret = options.behind_proxy ? "" : new_secret();
   if (!secret.empty()) token.secret_sha256 = secret_hash(secret);
-  change_tokens(options.file.path(), [&](std::vector<Token>& tokens) {
+  change_checked(options.file.path(), [&](std::vector<Token>& tokens) {
     if (std::any_of(tokens.begin(), tokens.end(),
                     [&](const Token& one) { return one.caller.name == options.name; }))
       throw TokenFileError("there is a token named " + options.name +
@@ -170,7 +170,7 @@ int list_tokens(const TokenCommand& options) {
 }
 
 int revoke_token(const TokenCommand& options) {
-  change_tokens(options.file.path(), [&](std::vector<Token>& tokens) {
+  change_checked(options.file.path(), [&](std::vector<Token>& tokens) {
     if (std::erase_if(tokens, [&](const Token& one) { return one.caller.name == options.name; }) ==
         0)
       throw TokenFileError("there is no token named " + options.name + " in " +
@@ -180,6 +180,28 @@ int revoke_token(const TokenCommand& options) {
   std::cerr << "writ: " << options.name << " is revoked; a running server notices within a second"
             << std::endl;
   return kSuccess;
+}
+
+/// Whether this is the wrong place: a directory that never had a service, or a file that is not
+/// there; only `create` may begin one, where somebody said so. Says so.
+bool is_lost(const TokenCommand& options) {
+  const std::filesystem::path file = options.file.path();
+  if (std::filesystem::exists(file)) return false;
+  const bool file_named = !options.file.file.empty();
+  if (options.act == create_token) {
+    if (options.directory_named || file_named ||
+        std::filesystem::exists(options.file.data_directory))
+      return false;
+  } else if (!file_named && has_traces(options.file.data_directory)) {
+    return false;
+  }
+  std::cerr << "writ: there is no " << std::filesystem::absolute(file).string()
+            << (file_named ? ", which --token-file or WRIT_TOKEN_FILE names"
+                           : ", and no service has run in its directory")
+            << ": run this where `writ serve` runs, or name the data directory with --data-dir or "
+               "the file with --token-file; `token create` then makes what is missing"
+            << std::endl;
+  return true;
 }
 
 }  // namespace

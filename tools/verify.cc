@@ -6,7 +6,9 @@
 #include <optional>
 #include <stdexcept>
 
+#include "events/connection.h"
 #include "events/errors.h"
+#include "events/tiles.h"
 #include "projections/changed_paths_check.h"
 #include "projections/verify.h"
 #include "tools/checkpoint_file.h"
@@ -16,6 +18,7 @@
 #include "tools/option_checks.h"
 #include "tools/progress_line.h"
 #include "writ/admin/v1/admin.pb.h"
+#include "writ/audit/v1/audit.pb.h"
 
 namespace writ {
 namespace {
@@ -27,7 +30,12 @@ struct VerifyOptions : OperateOptions {
   std::vector<std::string> keys;
 };
 
-std::optional<VerifiedBefore> verified_before(const VerifyOptions& options) {
+/// A log's first events, of which a checkpoint is.
+struct Before : VerifiedBefore {
+  std::string log_id, origin;
+};
+
+std::optional<Before> verified_before(const VerifyOptions& options) {
   if (options.checkpoint.empty()) return std::nullopt;
   try {
     const Checkpoint checkpoint = options.keys.empty()
@@ -36,16 +44,28 @@ std::optional<VerifiedBefore> verified_before(const VerifyOptions& options) {
     if (options.from >= 0 && options.from != checkpoint.size.value)
       throw client::UsageError("the checkpoint is of " + std::to_string(checkpoint.size.value) +
                                " events: --from must be that position, or left out");
-    return VerifiedBefore{checkpoint.size, checkpoint.root};
+    return Before{{checkpoint.size, checkpoint.root}, checkpoint.log_id(), checkpoint.origin};
   } catch (const std::invalid_argument& e) {
     throw client::UsageError(options.checkpoint + ": " + e.what());
   }
 }
 
-int tell_right(std::int64_t from, std::int64_t position, std::int64_t rows,
+/// Before its hashes are compared: those of another log would look like a past that was rewritten.
+void check_same_log(const VerifyOptions& options, const Before& before, const std::string& log_id) {
+  if (before.log_id != log_id)
+    throw client::UsageError(options.checkpoint + " is a checkpoint of another log, " +
+                             before.origin + ": this one is " + log_id);
+}
+
+int tell_right(const std::optional<Before>& before, std::int64_t position, std::int64_t rows,
                const std::string& root) {
-  std::cout << "verified: events " << from + 1 << " to " << position << ", " << rows
-            << " rows, root " << root << std::endl;
+  const std::int64_t from = before ? before->position.value : 0;
+  std::cout << "verified: ";
+  if (before && from == position)
+    std::cout << "nothing came since position " << from;
+  else
+    std::cout << "events " << from + 1 << " to " << position;
+  std::cout << ", " << rows << " rows, root " << root << std::endl;
   return kSuccess;
 }
 
@@ -60,34 +80,33 @@ int tell_wrong(const std::string& finding) {
   return kExitWrong;
 }
 
-int verify_at_server(const VerifyOptions& options, const std::optional<VerifiedBefore>& before) {
+int verify_at_server(const VerifyOptions& options, const std::optional<Before>& before) {
+  const auto api = connect_as_operator(options.url);
   admin::v1::VerifyRequest request;
   request.set_projection(options.projection);
   if (before) {
+    check_same_log(options, *before,
+                   api->call<audit::v1::GetHeadResponse>(audit::v1::GetHeadRequest()).log_id());
     request.set_from_position(static_cast<std::uint64_t>(before->position.value));
     request.set_from_root(std::string(bytes_of(before->root)));
   }
   std::optional<admin::v1::VerifyResult> result;
   {
     ProgressLine line("verify", "done");
-    connect_as_operator(options.url)
-        ->stream<admin::v1::VerifyResponse>(
-            request, [&](const admin::v1::VerifyResponse& response) {
-              if (response.has_result()) result = response.result();
-              if (response.has_progress())
-                line.show(response.progress().part(),
-                          static_cast<std::int64_t>(response.progress().done()),
-                          static_cast<std::int64_t>(response.progress().total()));
-              return true;
-            });
+    api->stream<admin::v1::VerifyResponse>(request, [&](const admin::v1::VerifyResponse& response) {
+      if (response.has_result()) result = response.result();
+      if (response.has_progress())
+        line.show(response.progress().part(), static_cast<std::int64_t>(response.progress().done()),
+                  static_cast<std::int64_t>(response.progress().total()));
+      return true;
+    });
   }
   if (!result) throw client::ConnectionLost("the server ended the answer too early");
   if (!result->finding().empty()) return tell_wrong(result->finding());
   if (!options.projection.empty())
     return tell_right(CheckedIndex{{static_cast<std::int64_t>(result->position())},
                                    static_cast<std::int64_t>(result->rows())});
-  return tell_right(before ? before->position.value : 0,
-                    static_cast<std::int64_t>(result->position()),
+  return tell_right(before, static_cast<std::int64_t>(result->position()),
                     static_cast<std::int64_t>(result->rows()), hex(result->root()));
 }
 
@@ -112,15 +131,18 @@ std::string find_here(
   return finding;
 }
 
-int verify_here(const VerifyOptions& options, const std::optional<VerifiedBefore>& before) {
+int verify_here(const VerifyOptions& options, const std::optional<Before>& before) {
   VerifyResult result;
   const std::string finding =
       find_here(options, [&](const std::string& serving, const VerifyProgress& progress) {
+        if (before) {
+          Connection connection(serving);
+          check_same_log(options, *before, read_tree_head(connection).log_id);
+        }
         result = verify(serving, before, progress);
       });
   if (!finding.empty()) return tell_wrong(finding);
-  return tell_right(before ? before->position.value : 0, result.position.value, result.rows,
-                    hex(result.root));
+  return tell_right(before, result.position.value, result.rows, hex(result.root));
 }
 
 int verify_index_here(const VerifyOptions& options) {
@@ -135,7 +157,7 @@ int verify_index_here(const VerifyOptions& options) {
 }
 
 int run(const VerifyOptions& options) {
-  const std::optional<VerifiedBefore> before = verified_before(options);
+  const std::optional<Before> before = verified_before(options);
   if (!options.url.empty()) return verify_at_server(options, before);
   return options.projection.empty() ? verify_here(options, before) : verify_index_here(options);
 }

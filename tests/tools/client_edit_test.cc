@@ -167,6 +167,9 @@ BOOST_AUTO_TEST_CASE(of_bash_offers_commands_options_and_settings) {
   BOOST_TEST(offered({"log", "--path", "pod"}) == "pod_template_name\n");
   BOOST_TEST(offered({"set", "run.default_queue", "=", ""}) == "\n");
   BOOST_TEST(offered({"completion", ""}) == "bash zsh\n");
+  // Files, where nothing of ours fits.
+  BOOST_TEST(run_to_end({{"/bin/bash", "-c", "source <(\"$0\" completion bash); complete -p writ",
+                          writ_program()}}) == "complete -o default -F _writ writ\n");
   BOOST_TEST(offered({"rebuild", ""}) == "settings changed_paths\n");
   BOOST_TEST(offered({"token", "re"}) == "revoke\n");
   BOOST_TEST(offered({"token", "create", "--b"}) == "--behind-proxy\n");

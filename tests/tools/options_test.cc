@@ -180,6 +180,64 @@ BOOST_AUTO_TEST_CASE(wrong_options_are_named_in_one_line) {
   BOOST_TEST(answer({"serve"}, {{"WRIT_BATCH_LIMIT", "many"}}).exit_code == kUsageError);
 }
 
+BOOST_AUTO_TEST_CASE(an_empty_value_is_not_the_same_as_an_option_left_out) {
+  const std::vector<const char*> rows[] = {
+      {"set", "-d", "", "run.default_queue=oops"},
+      {"set", "-d", "q", "-p", "", "run.default_queue=oops"},
+      {"set", "--domain=", "run.default_queue=oops", "labels.a=b"},
+      {"set", "labels.a=b", "-m", ""},
+      {"get", "--at", ""},
+      {"get", "--url", ""},
+      {"get", "-o", ""},
+      {"log", "--actor", ""},
+      {"log", "--path", ""},
+      {"watch", "--after", ""},
+      {"export", "--checkpoint", ""},
+      {"verify", "--checkpoint", ""},
+      {"show", ""},
+      {"edit", "--from-file", ""},
+      {"token", "list", "--token-file", ""},
+      {"serve", "--signing-key", ""},
+      {"serve", "--allow-origin", ""},
+      {"serve", "--database-url="},
+  };
+  for (const auto& row : rows) {
+    const CommandLine command = parse(row);
+    const Answer* refusal = std::get_if<Answer>(&command);
+    BOOST_TEST_REQUIRE(refusal != nullptr, row[0] << " " << row[1]);
+    BOOST_TEST(refusal->exit_code == kUsageError);
+    BOOST_TEST(refusal->text.starts_with("writ: "), refusal->text);
+  }
+  BOOST_TEST(answer({"set", "-d", "", "labels.a=b"})
+                 .text.starts_with("writ: --domain: the value is empty; leave it out"));
+  BOOST_TEST(answer({"set", "--domain=", "labels.a=b"})
+                 .text.starts_with("writ: --domain: the value is empty; leave it out"));
+  BOOST_TEST(std::holds_alternative<Task>(parse({"set", "run.run_base_dir="})));
+  // An empty variable of the environment is none.
+  BOOST_TEST(serve_options({"serve"}, {{"WRIT_LISTEN", ""}}).listen.port == 8080);
+}
+
+BOOST_AUTO_TEST_CASE(a_wrong_variable_of_the_environment_is_named) {
+  const struct {
+    const char *variable, *value, *says;
+  } rows[] = {
+      {"WRIT_ALLOW_ANONYMOUS", "maybe",
+       "WRIT_ALLOW_ANONYMOUS (--allow-anonymous): \"maybe\" is neither true nor false"},
+      {"WRIT_BATCH_LIMIT", "many", "WRIT_BATCH_LIMIT (--batch-limit): \"many\" is no whole number"},
+      {"WRIT_LISTEN", "8080", "WRIT_LISTEN (--listen): "},
+      {"WRIT_MIGRATE_URL", "postgresql://m",
+       "WRIT_MIGRATE_URL (--migrate-url) requires --database-url"},
+  };
+  for (const auto& row : rows) {
+    const Answer refusal = answer({"serve"}, {{row.variable, row.value}});
+    BOOST_TEST(refusal.exit_code == kUsageError);
+    BOOST_TEST(refusal.text.starts_with(std::string("writ: ") + row.says), refusal.text);
+  }
+  BOOST_TEST(answer({"serve", "--batch-limit", "x"}, {{"WRIT_BATCH_LIMIT", "many"}})
+                 .text.starts_with("writ: --batch-limit: \"x\""));
+  BOOST_TEST(serve_options({"serve"}, {{"WRIT_ALLOW_ANONYMOUS", "True"}}).allow_anonymous);
+}
+
 BOOST_AUTO_TEST_CASE(help_names_every_environment_variable_and_the_exit_codes) {
   const Answer help = answer({"--help"});
   BOOST_TEST(help.exit_code == kSuccess);

@@ -83,8 +83,10 @@ void read_detail(const pb::Struct& detail, Refusal* refusal) {
   if (!bytes) return;
   if (google::rpc::BadRequest bad;
       type->string_value() == bad.GetTypeName() && bad.ParseFromString(*bytes)) {
-    for (const auto& violation : bad.field_violations())
+    for (const auto& violation : bad.field_violations()) {
       refusal->violations.push_back(violation.description());
+      if (violation.field() == "reason") refusal->lacks_reason = true;
+    }
   }
   if (settings::v1::VersionConflict conflict;
       type->string_value() == conflict.GetTypeName() && conflict.ParseFromString(*bytes))
@@ -162,10 +164,7 @@ class StreamReader {
 
 }  // namespace
 
-bool Refused::is_conflict() const {
-  return refusal_.conflict || refusal_.code == "already_exists" ||
-         refusal_.code == "failed_precondition";
-}
+bool Refused::is_conflict() const { return refusal_.conflict || refusal_.code == "already_exists"; }
 
 struct Api::Connection {
   Connection(const Address& address, std::string url_in)

@@ -26,6 +26,7 @@ struct Refusal {
   std::string message;                  ///< For people.
   std::vector<std::string> violations;  ///< All that is wrong, the message among it.
   std::optional<settings::v1::VersionConflict> conflict;  ///< The change that won.
+  bool lacks_reason = false;                              ///< There is none, or no good one.
 };
 
 /// The server refused. The text is the refusal's message.

@@ -27,8 +27,15 @@ std::string history_path(const std::string& path) {
   try {
     PathFilter known(path);
     return path;
-  } catch (const std::invalid_argument&) {
-    return find_place(path).path();
+  } catch (const std::invalid_argument& e) {
+    // The other spelling of an entry; else the filter's words, which know groups but no entries.
+    try {
+      return find_place(path).path();
+    } catch (const UsageError&) {
+      const std::vector<std::string> near = near_paths(path);
+      const bool is_entry = !near.empty() && find_setting(near.front()) == nullptr;
+      throw UsageError(is_entry ? no_such_setting(path) : e.what());
+    }
   }
 }
 
@@ -52,7 +59,12 @@ void ChangeTable::add(const audit::v1::Change& change) {
   std::vector<Table::Cell> what;
   const std::vector<audit::v1::LeafChange> all(change.leaves().begin(), change.leaves().end());
   for (const auto& leaf : worth_telling(all)) what.push_back(change_cell(leaf));
-  if (change.erased()) what.push_back({"(the content was erased)", Colour::kDim});
+  // Before the first version there is none.
+  if (change.erased())
+    what.push_back({change.version() == 1
+                        ? "(the content was erased)"
+                        : "(this event's content or that of the version before was erased)",
+                    Colour::kDim});
   if (what.empty()) what.push_back({"(says what it said before)", Colour::kDim});
   for (const auto& [name, value] : change.detail())
     what.push_back({printable(name) + ": " + printable(value), Colour::kDim});

@@ -70,7 +70,7 @@ _writ() {
   case "$command $inner" in
 @OPTIONS@  esac
 }
-complete -F _writ writ
+complete -o default -F _writ writ
 )";
 
 constexpr char kBashOptions[] = R"(    @NAME@*) COMPREPLY=($(compgen -W "@WORDS@" -- "$current")) ;;

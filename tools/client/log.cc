@@ -1,7 +1,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
+#include <string_view>
 
+#include "schema/scope.h"
 #include "tools/client/change_filter.h"
 #include "tools/client/commands.h"
 #include "tools/client/point.h"
@@ -83,6 +85,28 @@ void print_event(const audit::v1::GetEventResponse& event) {
   if (!event.has_payload()) row("payload     ", "(erased)");
 }
 
+/// What the event changed. Who may read the history of its record alone has to name that.
+void print_leaves(Api& api, const audit::v1::GetEventResponse& event) {
+  audit::v1::ListChangesRequest request;
+  request.mutable_filter()->set_from_position(event.position());
+  request.mutable_filter()->set_to_position(event.position());
+  // Events about the log itself are of no record.
+  if (constexpr std::string_view kRecord = "settings/"; event.stream().starts_with(kRecord))
+    *request.mutable_filter()->mutable_key() =
+        settings_key(parse_storage_key(event.stream().substr(kRecord.size())), "");
+  const auto page = api.call<audit::v1::ListChangesResponse>(request);
+  for (const auto& change : page.changes()) {
+    std::cout << "\n";
+    print_changes({change.leaves().begin(), change.leaves().end()});
+    if (change.erased() && event.has_payload())
+      std::cout << painted(
+                       "(what it changed is not known: the content of the version before was "
+                       "erased)",
+                       Colour::kDim)
+                << "\n";
+  }
+}
+
 int show(const ShowOptions& options) {
   audit::v1::GetEventRequest request;
   request.set_position(parse_position(options.position));
@@ -93,14 +117,7 @@ int show(const ShowOptions& options) {
     return kSuccess;
   }
   print_event(event);
-  audit::v1::ListChangesRequest changes;
-  changes.mutable_filter()->set_from_position(event.position());
-  changes.mutable_filter()->set_to_position(event.position());
-  const auto page = api->call<audit::v1::ListChangesResponse>(changes);
-  for (const auto& change : page.changes()) {
-    std::cout << "\n";
-    print_changes({change.leaves().begin(), change.leaves().end()});
-  }
+  print_leaves(*api, event);
   return kSuccess;
 }
 

@@ -36,7 +36,10 @@ int report_refusal(const Refusal& refusal) {
   for (const std::string& violation : refusal.violations)
     if (violation != refusal.message) std::cerr << "writ: " << printable(violation) << "\n";
   if (refusal.code == "unauthenticated") std::cerr << "writ: WRIT_TOKEN is where the token goes\n";
-  const int code = exit_code_of(refusal.code);
+  if (refusal.lacks_reason) std::cerr << "writ: -m TEXT gives the reason\n";
+  // Without a change that won, it is no conflict that could end otherwise the next time.
+  const bool lost = refusal.code != "failed_precondition" || refusal.conflict;
+  const int code = lost ? exit_code_of(refusal.code) : kExitInvalid;
   if (code == kFailure) std::cerr << "writ: the server calls this " << refusal.code << "\n";
   return code;
 }

@@ -36,6 +36,17 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
+/// The entry that `path` names once its map's name is mended: `labels.x` for `labls.x`. Empty when
+/// it has nothing behind a name, or none that is near.
+std::string mended_entry(const std::string& path, const std::string& map) {
+  std::size_t end = 0;
+  for (auto dots = std::ranges::count(map, '.'); dots > 0 && end != std::string::npos; --dots)
+    end = path.find('.', end) + 1;
+  end = path.find_first_of(".[", end);
+  if (end == std::string::npos || nearest_name(path.substr(0, end), {map}).empty()) return "";
+  return map + path.substr(end);
+}
+
 /// The key in `labels["team"]` or `labels.team` behind the map's own path.
 std::optional<std::string> entry_of(std::string_view path, const std::string& map) {
   if (!path.starts_with(map) || path.size() <= map.size() + 1) return std::nullopt;
@@ -108,7 +119,12 @@ std::string Place::path() const {
 
 std::vector<std::string> near_paths(const std::string& path) {
   std::vector<std::string> names, near;
-  for (const Setting& setting : all_settings()) names.push_back(setting.path);
+  for (const Setting& setting : all_settings()) {
+    names.push_back(setting.path);
+    if (!setting.shape.is_string_map() || near.size() == 3) continue;
+    if (std::string entry = mended_entry(path, setting.path); !entry.empty())
+      near.push_back(std::move(entry));
+  }
   // The last word alone is what people remember: `cpu` is in two groups.
   for (const std::string& name : names)
     if (near.size() < 3 && name.ends_with("." + path)) near.push_back(name);

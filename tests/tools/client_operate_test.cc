@@ -1,0 +1,167 @@
+// What the commands of an operator refuse, and how they say it.
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <filesystem>
+
+#include "tests/acceptance/tokens.h"
+#include "tests/tools/client_fixture.h"
+
+namespace writ::test {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+Arguments joined(Arguments first, const Arguments& more) {
+  first.insert(first.end(), more.begin(), more.end());
+  return first;
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(an_operators_command_line, ClientFixture)
+
+BOOST_AUTO_TEST_CASE(prefers_a_database_that_is_named_to_the_server_of_the_environment) {
+  ok({"set", "run.default_queue=a"});
+  const Arguments here = on(database);
+  for (const Arguments& command : {Arguments{"verify"}, Arguments{"rebuild", "settings"}}) {
+    BOOST_TEST(run(joined(command, here), {{"WRIT_URL", "http://127.0.0.1:1"}}).status == 0);
+    BOOST_TEST(run(command, {{"WRIT_DATA_DIR", "/nonexistent"}}).status == 0);
+    const WritRun both = run(joined(joined(command, here), {"--url", url}));
+    BOOST_TEST(both.status == 2);
+    BOOST_TEST(has(both.err, "leave out --database-url, or --url"), both.err);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(makes_no_database_where_none_was) {
+  const std::string empty = directory.path() / "empty";
+  stdfs::create_directory(empty);
+  for (const std::string& data : {empty, std::string(directory.path() / "missing")})
+    for (const Arguments& command : {Arguments{"verify"}, Arguments{"rebuild", "settings"},
+                                     Arguments{"accept-log", "-m", "r"}}) {
+      const WritRun refused = run(joined(command, {"--data-dir", data}));
+      BOOST_TEST(refused.status == 2, command[0] << refused.err);
+      BOOST_TEST(has(refused.err, "no service has run in the data directory " + data), refused.err);
+      BOOST_TEST(has(refused.err, data + "/POSTGRES"), refused.err);
+    }
+  const WritRun unsigned_log =
+      run(joined({"accept-log", "-m", "r", "--data-dir", empty}, on(database)));
+  BOOST_TEST(unsigned_log.status == 2);
+  BOOST_TEST(has(unsigned_log.err, "there is no " + empty + "/checkpoint"), unsigned_log.err);
+  BOOST_TEST(stdfs::is_empty(empty));
+  BOOST_TEST(!stdfs::exists(directory.path() / "missing"));
+}
+
+BOOST_AUTO_TEST_CASE(finds_no_tokens_where_there_is_no_file_of_them) {
+  const std::string missing = directory.path() / "missing.json";
+  const std::string other = file("hostname", "a line that is no JSON\n");
+  const std::string empty = directory.path() / "empty";
+  stdfs::create_directory(empty);
+  for (const Arguments& command :
+       {Arguments{"token", "list"}, Arguments{"token", "revoke", "ci"}}) {
+    const WritRun named = run(joined(command, {"--token-file", missing}));
+    BOOST_TEST(named.status == 2, named.err);
+    BOOST_TEST(has(named.err, "there is no " + missing + ", which --token-file"), named.err);
+    const WritRun lost = run(joined(command, {"--data-dir", empty}));
+    BOOST_TEST(lost.status == 2, lost.err);
+    BOOST_TEST(has(lost.err, "there is no " + empty + "/tokens.json, and no service"), lost.err);
+  }
+  const WritRun create = run({"token", "create", "--token-file", other, "--name", "ci", "--role",
+                              "viewer", "--scope", "*"});
+  BOOST_TEST(create.status == 1);
+  BOOST_TEST(has(create.err, other), create.err);
+  BOOST_TEST(!stdfs::exists(other + ".lock"));
+  BOOST_TEST(!stdfs::exists(missing + ".lock"));
+  BOOST_TEST(stdfs::is_empty(empty));
+}
+
+BOOST_AUTO_TEST_CASE(tells_a_checkpoint_of_another_log_from_a_past_that_was_rewritten) {
+  ok({"set", "run.default_queue=a"});
+  std::string id =
+      client.send("POST", "/writ.audit.v1.AuditService/GetHead", "application/json", "{}")
+          .json()
+          .at("logId")
+          .text();
+  const std::string root = "\n1\n" + std::string(43, 'A') + "=\n";
+  const std::string rewritten = file("rewritten", "writ/" + id + root);
+  std::ranges::reverse(id);
+  const std::string other = file("other", "writ/" + id + root);
+  for (const Arguments& where : {Arguments{}, on(database)}) {
+    const WritRun refused = run(joined({"verify", "--checkpoint", other}, where));
+    BOOST_TEST(refused.status == 2, refused.out);
+    BOOST_TEST(has(refused.err, other + " is a checkpoint of another log, writ/" + id),
+               refused.err);
+    BOOST_TEST(run(joined({"verify", "--checkpoint", rewritten}, where)).status == 8);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(shows_an_event_to_who_may_read_the_history_of_its_record_alone) {
+  ok({"set", "-d", "prod", "-p", "app", "run.default_queue=a"});
+  Tokens tokens;
+  const std::string secret = tokens.create("ann", "editor", "prod/app");
+  WritProcess guarded(tokens.with(on(database)));
+  const WritRun shown =
+      run({"show", "1", "--url", "http://127.0.0.1:" + std::to_string(guarded.port())},
+          {{"WRIT_TOKEN", secret}});
+  BOOST_TEST(shown.status == 0, shown.err);
+  BOOST_TEST(has(shown.out, "+ run.default_queue: a\n"), shown.out);
+}
+
+BOOST_AUTO_TEST_CASE(says_whose_content_was_erased) {
+  for (const char* queue : {"a", "b", "c", "d"})
+    ok({"set", "-d", "d", std::string("run.default_queue=") + queue});
+  ok({"erase", "--position", "2", "-m", "a secret"});
+  const std::string log = ok({"log", "-d", "d"});
+  const std::string either = "(this event's content or that of the version before was erased)";
+  BOOST_TEST(has(log, either), log);
+  BOOST_TEST(!has(log, "(the content was erased)"), log);
+  BOOST_TEST(has(ok({"show", "2"}), "payload     (erased)\n"));
+  const std::string after = ok({"show", "3"});
+  BOOST_TEST(has(after, "(what it changed is not known: the content of the version before was"),
+             after);
+  BOOST_TEST(!has(after, "(erased)"), after);
+  BOOST_TEST(has(ok({"show", "5"}), "log.erased"));
+}
+
+BOOST_AUTO_TEST_CASE(calls_no_export_wrong_that_cannot_be_read_or_is_none) {
+  ok({"set", "run.default_queue=a"});
+  const std::string log = file("log", ok({"export"}));
+  const std::string note = file("note", "writ/0\n1\n" + std::string(43, 'A') + "=\n");
+  const std::string other = file("other", "a line of something else\n");
+  const std::string missing = directory.path() / "missing";
+  const struct {
+    const char* name;
+    std::string file, says;
+  } rows[] = {
+      {"missing", missing, "cannot read " + missing},
+      {"a folder", directory.path(), "cannot read " + directory.path().string()},
+      {"another file", other, other + " is no export"},
+      {"a key's file", log, "KEY is the text that `writ checkpoint --key` prints, no file"}};
+  for (const auto& row : rows) BOOST_TEST_CONTEXT(row.name) {
+      const WritRun refused =
+          run({"verify-export", row.file, "--key", "/etc/hostname", "--checkpoint", note});
+      BOOST_TEST(refused.status == 2, refused.out);
+      BOOST_TEST(has(refused.err, row.says), refused.err);
+    }
+  const WritRun nowhere = run({"export", "--checkpoint", missing + "/x"});
+  BOOST_TEST(nowhere.status == 2);
+  BOOST_TEST(nowhere.out == "");
+  BOOST_TEST(has(nowhere.err, "cannot write " + missing + "/x"), nowhere.err);
+}
+
+BOOST_AUTO_TEST_CASE(says_how_a_reason_is_given_where_one_is_required) {
+  WritProcess strict(joined(on(database), {"--require-reason"}));
+  const WritRun refused = run(
+      {"set", "run.default_queue=a", "--url", "http://127.0.0.1:" + std::to_string(strict.port())});
+  BOOST_TEST(refused.status == 3);
+  BOOST_TEST(has(refused.err, "a reason is required"), refused.err);
+  BOOST_TEST(has(refused.err, "writ: -m TEXT gives the reason\n"), refused.err);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace writ::test
