@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "service/gzip.h"
 #include "tests/service/raw_client.h"
@@ -13,6 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using std::chrono::steady_clock;
 
 HttpServerOptions few_connections(std::size_t count) {
   HttpServerOptions options;
@@ -116,7 +118,7 @@ BOOST_AUTO_TEST_CASE(when_all_connections_are_busy_a_new_one_is_told_to_come_bac
 // Whoever has kept the server waiting for longest gives way first; who takes no answer, last.
 BOOST_AUTO_TEST_CASE(late_requests_give_way_and_then_late_readers) {
   HttpServerOptions options = few_connections(3);
-  options.late_time = milliseconds(300);
+  options.late_time = milliseconds(700);
   ReferenceServer full(options);
   RawClient reader(full.port(), 4096);
   reader.send(post(kEcho, "application/json", R"({"answerBytes":2000000})"));
@@ -127,7 +129,9 @@ BOOST_AUTO_TEST_CASE(late_requests_give_way_and_then_late_readers) {
   RawClient head(full.port());
   head.send("POST /hello HT");
   BOOST_TEST(all_are_busy(full.server(), 3));
+  const auto all_late = steady_clock::now() + options.late_time;
   BOOST_TEST(RawClient(full.port()).exchange(get("/hello")).status == 503, "nobody is late yet");
+  std::this_thread::sleep_until(all_late);
 
   const auto comes_in = [&](std::uint64_t evicted) {
     auto client = std::make_unique<RawClient>(full.port());
@@ -150,13 +154,13 @@ BOOST_AUTO_TEST_CASE(late_requests_give_way_and_then_late_readers) {
 
 BOOST_AUTO_TEST_CASE(a_slow_but_steady_body_does_not_give_way) {
   HttpServerOptions options = few_connections(1);
-  options.late_time = milliseconds(200);
+  options.late_time = milliseconds(500);
   ReferenceServer full(options);
   RawClient steady(full.port());
   const std::string piece(20'000, '\0');  // ten times a second that is three times the slowest pace
-  steady.send("POST /hello HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n");
+  steady.send("POST /hello HTTP/1.1\r\nHost: a\r\nContent-Length: 400000\r\n\r\n");
   BOOST_TEST(all_are_busy(full.server(), 1));
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 0; i < 20; ++i) {
     BOOST_TEST(!steady.hears_within(milliseconds(100)));
     BOOST_TEST(RawClient(full.port()).exchange(get("/hello")).status == 503);
     steady.send(piece);
