@@ -160,8 +160,8 @@ BOOST_AUTO_TEST_CASE(an_idle_server_stops_at_once) {
   const auto start = steady_clock::now();
   server.server().stop(seconds(30));
   BOOST_TEST((steady_clock::now() - start < seconds(5)));
-  BOOST_TEST(fresh.closed_within(seconds(1)));
-  BOOST_TEST(used.closed_within(seconds(1)));
+  BOOST_TEST(fresh.closed_within(seconds(5)));
+  BOOST_TEST(used.closed_within(seconds(5)));
   BOOST_CHECK_THROW(RawClient late(server.port()), std::runtime_error);
 }
 
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(a_request_that_outlives_the_grace_is_cut_off) {
   const auto start = steady_clock::now();
   server.server().stop(milliseconds(200));
   BOOST_TEST((steady_clock::now() - start < seconds(5)));
-  BOOST_TEST(client.closed_within(seconds(1)));
+  BOOST_TEST(client.closed_within(seconds(5)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
