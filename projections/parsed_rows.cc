@@ -15,6 +15,9 @@ std::shared_ptr<const StoredSettings> parsed(const SettingsRow& row) {
   if (read.error)
     throw CorruptLog("the settings row " + row.key + " cannot be read: " + read.error->message());
   stored->version = row.version;
+  // Looks at every field: what reading left to do in its maps is done before others look at them
+  // too.
+  (void)stored->settings.ByteSizeLong();
   return stored;
 }
 
