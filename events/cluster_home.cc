@@ -28,6 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kNoteName[] = "POSTGRES";
+constexpr char kHomeInside[] = "postgres";  // of all users but root, in the data directory
 constexpr char kNoteCluster[] = "cluster: ";
 constexpr char kNoteConnection[] = "connect: ";
 constexpr char kRootHomes[] = "/var/lib/writ";
@@ -52,7 +53,7 @@ StartError failure(const std::string& doing, const fs::path& path, int error) {
 
 /// What follows `start` in the note, "" when nothing does.
 std::string noted(const fs::path& data_directory, const std::string& start) {
-  std::ifstream note(data_directory / kNoteName);
+  std::ifstream note(cluster_note(data_directory));
   for (std::string line; std::getline(note, line);)
     if (line.starts_with(start)) return line.substr(start.size());
   return {};
@@ -158,7 +159,7 @@ void remove_abandoned_homes(const ProcessUser& user) {
 void check_noted_home(const fs::path& data_directory, const fs::path& before,
                       const fs::path& home) {
   const std::string escape =
-      "; to start with an empty log instead, remove " + (data_directory / kNoteName).string();
+      "; to start with an empty log instead, remove " + cluster_note(data_directory).string();
   if (before != home)
     throw StartError("the database of " + data_directory.string() + " is in " + before.string() +
                      ": run as the user and at the path it was made by, or move it to " +
@@ -258,8 +259,18 @@ DataDirectoryLock::DataDirectoryLock(const fs::path& data_directory) {
 
 DataDirectoryLock::~DataDirectoryLock() { close(file_); }
 
+fs::path cluster_note(const fs::path& data_directory) { return data_directory / kNoteName; }
+
+bool has_cluster_traces(const fs::path& data_directory) {
+  for (const fs::path& trace : {cluster_note(data_directory), data_directory / kHomeInside}) {
+    std::error_code error;
+    if (fs::exists(trace, error) || error) return true;
+  }
+  return false;
+}
+
 ClusterHome locate_cluster_home(const fs::path& data_directory, const Progress& progress) {
-  ClusterHome home{data_directory, data_directory / "postgres", std::nullopt};
+  ClusterHome home{data_directory, data_directory / kHomeInside, std::nullopt};
   const fs::path noted = noted_home(data_directory);
   if (geteuid() == 0) {
     if (fs::exists(home.cluster()))
@@ -291,14 +302,14 @@ void remove_unused_home(const ClusterHome& home) noexcept {
   try {
     if (home.has_cluster()) return;
     remove_cluster_drafts(home);
-    if (rmdir(home.directory.c_str()) == 0) unlink((home.data_directory / kNoteName).c_str());
+    if (rmdir(home.directory.c_str()) == 0) unlink(cluster_note(home.data_directory).c_str());
   } catch (const std::exception&) {
     // The next start takes it over.
   }
 }
 
 void write_cluster_note(const ClusterHome& home, const std::string& connection) {
-  const fs::path path = home.data_directory / kNoteName;
+  const fs::path path = cluster_note(home.data_directory);
   const fs::path draft = path.string() + ".new";
   // Relative where it can be, so that the data directory may be moved as a whole.
   const bool inside = home.directory.parent_path() == home.data_directory;

@@ -58,6 +58,12 @@ struct ClusterHome {
 ClusterHome locate_cluster_home(const std::filesystem::path& data_directory,
                                 const Progress& progress);
 
+/// Where a data directory notes its cluster.
+std::filesystem::path cluster_note(const std::filesystem::path& data_directory);
+
+/// Whether there was ever a cluster for this data directory; also true when that cannot be told.
+bool has_cluster_traces(const std::filesystem::path& data_directory);
+
 /// What the names of unfinished clusters in a home begin with.
 inline constexpr char kClusterDraftPrefix[] = "cluster.new.";
 

@@ -1,5 +1,6 @@
 #include <google/protobuf/arena.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 

@@ -2,7 +2,8 @@
 """Checks which way includes go: tools/check_includes.py [ROOT]
 
 Each folder may include itself and those before it; database and HTTP libraries stay where they belong; project headers
-are included by their path from the root; a source includes its own header first. Prints one line a fault, `file:line: what is wrong`; exit code 1 if there is any.
+are included by their path from the root; a source includes its own header first. Prints one line a fault,
+`file:line: what is wrong`; exit code 1 if there is any.
 """
 
 import pathlib

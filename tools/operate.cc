@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "events/cluster_home.h"
 #include "events/connection.h"
 #include "events/errors.h"
 #include "events/migrator.h"
@@ -42,14 +43,10 @@ std::unique_ptr<client::Api> connect_as_operator(const std::string& url) {
 
 void check_had_service(const DatabaseOptions& options) {
   if (!options.database_url.empty()) return;
-  const std::filesystem::path note = options.data_directory / "POSTGRES";
-  for (const auto& trace : {note, options.data_directory / "postgres"}) {
-    std::error_code error;
-    if (std::filesystem::exists(trace, error) || error) return;
-  }
+  if (has_cluster_traces(options.data_directory)) return;
   throw client::UsageError(
       "no service has run in the data directory " + options.data_directory.string() +
-      ": there is no " + std::filesystem::absolute(note).string() +
+      ": there is no " + std::filesystem::absolute(cluster_note(options.data_directory)).string() +
       "; give the one of `writ serve` as --data-dir, or its database as --database-url");
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "events/cluster_home.h"
 #include "service/token_file.h"
 #include "tools/command.h"
 #include "tools/exit_codes.h"
@@ -100,9 +101,9 @@ void add_create_options(CLI::App& create, TokenCommand& options) {
 
 /// Whether a service or a token was ever in the directory.
 bool has_traces(const std::filesystem::path& data_directory) {
-  for (const char* name : {"POSTGRES", "postgres", "checkpoint", "tokens.json.lock"})
-    if (std::filesystem::exists(data_directory / name)) return true;
-  return false;
+  return has_cluster_traces(data_directory) ||
+         std::filesystem::exists(data_directory / "checkpoint") ||
+         std::filesystem::exists(data_directory / "tokens.json.lock");
 }
 
 /// As change_tokens; but a file that is none of ours is refused before a lock is made beside it.

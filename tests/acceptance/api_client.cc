@@ -119,6 +119,16 @@ Json queue_settings(const std::string& queue) {
   return settings;
 }
 
+Json large_settings(char letter) {
+  std::vector<Json::Member> entries;
+  for (int i = 0; i < 10; ++i)
+    entries.emplace_back("V" + std::to_string(i), std::string(100'000, letter));
+  Json settings = Json::object();
+  settings["environmentVariables"]["state"] = "SETTING_STATE_VALUE";
+  settings["environmentVariables"]["mapValue"]["entries"] = Json::object(std::move(entries));
+  return settings;
+}
+
 Json create_json(const Json& key, const Json& settings) {
   Json request = Json::object();
   request["key"] = key;

@@ -79,6 +79,8 @@ inline const std::string kService = "/flyteidl2.settings.SettingsService/";
 Json key_json(const std::string& domain, const std::string& project = "");
 /// Settings with a default queue of this name.
 Json queue_settings(const std::string& queue);
+/// Settings of nearly a mebibyte, whose texts are all of this letter.
+Json large_settings(char letter = 'x');
 Json create_json(const Json& key, const Json& settings);
 Json update_json(const Json& key, const Json& settings, long version);
 

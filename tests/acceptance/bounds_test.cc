@@ -14,18 +14,7 @@
 namespace writ::test {
 namespace {
 
-constexpr int kWriters = 90;
-
-/// Settings of nearly a mebibyte: more of them than the queue's 64 MiB hold.
-Json large_settings() {
-  std::vector<Json::Member> entries;
-  for (int i = 0; i < 10; ++i)
-    entries.emplace_back("V" + std::to_string(i), std::string(100'000, 'x'));
-  Json settings = Json::object();
-  settings["environmentVariables"]["state"] = "SETTING_STATE_VALUE";
-  settings["environmentVariables"]["mapValue"]["entries"] = Json::object(std::move(entries));
-  return settings;
-}
+constexpr int kWriters = 90;  // of large settings: more than the queue's 64 MiB hold
 
 }  // namespace
 

@@ -1,8 +1,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
-#include <string_view>
 
+#include "projections/settings.h"
 #include "schema/scope.h"
 #include "tools/client/change_filter.h"
 #include "tools/client/commands.h"
@@ -91,9 +91,9 @@ void print_leaves(Api& api, const audit::v1::GetEventResponse& event) {
   request.mutable_filter()->set_from_position(event.position());
   request.mutable_filter()->set_to_position(event.position());
   // Events about the log itself are of no record.
-  if (constexpr std::string_view kRecord = "settings/"; event.stream().starts_with(kRecord))
+  if (event.stream().starts_with(kSettingsStreamPrefix))
     *request.mutable_filter()->mutable_key() =
-        settings_key(parse_storage_key(event.stream().substr(kRecord.size())), "");
+        settings_key(parse_storage_key(event.stream().substr(kSettingsStreamPrefix.size())), "");
   const auto page = api.call<audit::v1::ListChangesResponse>(request);
   for (const auto& change : page.changes()) {
     std::cout << "\n";
