@@ -5,6 +5,7 @@
 
 #include "events/connection.h"
 #include "events/history.h"
+#include "projections/changed_paths.h"
 #include "schema/protojson.h"
 #include "service/audit_changes.h"
 #include "tests/support/test_database.h"
@@ -230,6 +231,79 @@ BOOST_AUTO_TEST_CASE(a_time_is_found_by_halving) {
   BOOST_CHECK_EQUAL(at(99'000'000), 100);
   owner.exec("UPDATE log_head SET position = 0, tree_size = 0");
   BOOST_CHECK_EQUAL(at(5'000'000), 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+namespace {
+
+constexpr int kStreams = 10'000, kVersions = 5'000;
+
+/// What the planner knows is from when each stream had one version and each setting one change; one
+/// stream has thousands since, all of one setting.
+void fill_one_stream(Connection& owner) {
+  const std::string last = std::to_string(kStreams), head = std::to_string(kStreams + kVersions);
+  const auto insert = [&](const std::string& stream, const std::string& version,
+                          const std::string& path, const std::string& positions) {
+    owner.exec(
+        "INSERT INTO events (position, stream, version, type, recorded_at, actor, reason,"
+        " request_id, command_id, payload, payload_salt, envelope, leaf_hash) SELECT i, " +
+        stream + ", " + version +
+        ", 'settings.updated', now(), 'a', '', '', gen_random_uuid(), '{}', '\\x00',"
+        " '{\"detail\":{}}', decode(repeat('00', 32), 'hex') FROM " +
+        positions);
+    owner.exec("INSERT INTO changed_paths (path, position, stream) SELECT " + path + ", i, " +
+               stream + " FROM " + positions);
+  };
+  insert("'settings/v1::d:p' || i", "1", "'labels.l' || i", "generate_series(1, " + last + ") i");
+  owner.exec("ANALYZE events; ANALYZE changed_paths");
+  insert("'settings/v1::d:hot'", "i - " + last, "'run.default_queue'",
+         "generate_series(" + last + " + 1, " + head + ") i");
+  owner.exec("UPDATE log_head SET position = " + head + ", tree_size = " + head);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(history_of_a_stream_that_grew)
+
+// Two indexes begin with the stream, two with the setting: the smaller one must not be taken for
+// the other's question.
+BOOST_AUTO_TEST_CASE(is_read_by_the_index_of_what_is_asked_for) {
+  const TestDatabase database;
+  Connection owner(database.owner());
+  fill_one_stream(owner);
+  Connection connection(database.app());
+  const std::string hot = "settings/v1::d:hot", cold = "settings/v1::d:p1";
+  constexpr Position kMiddle{kStreams + kVersions / 2}, kEnd{kStreams + kVersions};
+  const HistoryQuery some{By::kPosition,       {}, "", kMiddle, {kMiddle.value + 299},
+                          Order::kOldestFirst, 300};
+  const HistoryQuery none{
+      By::kStreamPaths, {"run.default_queue"}, cold, {1}, kEnd, Order::kNewestFirst, 50};
+  std::size_t found = 0;
+  std::optional<Position> position;
+  for (const std::string index : {"events_stream_position", "events_stream_version_key",
+                                  "changed_paths_pkey", "changed_paths_stream"}) {
+    owner.exec("REINDEX INDEX " + index);
+    BOOST_TEST_CONTEXT("small: " << index) {
+      const auto touched = [&](auto read) { return blocks(connection, read); };
+      BOOST_TEST(touched([&] { found = read_history(connection, some).size(); }) <=
+                 most_blocks(300));
+      BOOST_TEST(found == 300U);
+      BOOST_TEST(touched([&] {
+                   position = read_states(connection, {hot}, kMiddle)[0]->position;
+                 }) <= most_blocks(1));
+      BOOST_TEST(position->value == kMiddle.value);
+      BOOST_TEST(touched([&] { position = position_of_version(connection, hot, {7}); }) <=
+                 most_blocks(1));
+      BOOST_TEST(position->value == kStreams + 7);
+      BOOST_TEST(touched([&] { found = read_history(connection, none).size(); }) <= most_blocks(1));
+      BOOST_TEST(found == 0U);
+      BOOST_TEST(touched([&] {
+                   position = last_positions(connection, {{cold, "run.default_queue"}}, {kEnd})[0];
+                 }) <= most_blocks(1));
+      BOOST_TEST(!position.has_value());
+    }
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

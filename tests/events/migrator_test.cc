@@ -203,6 +203,34 @@ BOOST_AUTO_TEST_CASE(the_service_role_finds_a_migrated_database_ready) {
   BOOST_CHECK_EQUAL(result.from, static_cast<int>(migrations().size()));
 }
 
+BOOST_AUTO_TEST_CASE(the_planner_takes_no_stream_of_a_log_that_exists_for_single) {
+  const TestDatabase database = TestDatabase::empty();
+  Connection owner(database.owner());
+  owner.exec("CREATE SCHEMA writ; CREATE SCHEMA writ_build");
+  for (std::size_t i = 0; i < 6; ++i) owner.exec(migrations()[i].sql);
+  owner.exec(
+      "INSERT INTO schema_info (version, min_program) VALUES (6, 2);"
+      "INSERT INTO events (position, stream, version, type, recorded_at, actor, reason, request_id,"
+      " command_id, payload, payload_salt, envelope, leaf_hash) SELECT i, 's' || i, 1, 't', "
+      "'epoch',"
+      " 'a', '', '', gen_random_uuid(), '{}', '\\x00', '', '\\x00' FROM generate_series(1, 9) i;"
+      "INSERT INTO changed_paths (path, position, stream) SELECT 'labels.l' || i, i, 's' || i"
+      " FROM generate_series(1, 9) i; ANALYZE events, changed_paths");
+  const auto distinct = [&](const std::string& column) {
+    return owner
+        .exec(
+            "SELECT n_distinct FROM pg_stats WHERE schemaname = 'writ' AND tablename || '.' ||"
+            " attname = '" +
+            column + "'")[0][0]
+        .as<double>();
+  };
+  BOOST_TEST(distinct("events.stream") == -1);
+  migrate(database.owner());
+  BOOST_TEST(distinct("events.stream") == -0.1, boost::test_tools::tolerance(1e-6));
+  BOOST_TEST(distinct("changed_paths.stream") == -0.1, boost::test_tools::tolerance(1e-6));
+  BOOST_TEST(distinct("changed_paths.path") == 20);
+}
+
 BOOST_AUTO_TEST_CASE(a_role_that_owns_the_database_needs_no_other_to_migrate) {
   const Role role("LOGIN");
   const TestDatabase database =

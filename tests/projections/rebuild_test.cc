@@ -46,8 +46,9 @@ struct RebuildFixture : SettingsLog {
              " WHERE connamespace = 'writ'::regnamespace ORDER BY 1, 2",
              "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid::regclass::text !~"
              " 'pg_' ORDER BY 1",
-             "SELECT attrelid::regclass::text, attname, attnotnull, attcollation, attstorage FROM"
-             " pg_attribute JOIN pg_class c ON c.oid = attrelid WHERE relnamespace ="
+             "SELECT attrelid::regclass::text, attname, attnotnull, attcollation, attstorage,"
+             " attoptions::text FROM pg_attribute JOIN pg_class c ON c.oid = attrelid WHERE "
+             "relnamespace ="
              " 'writ'::regnamespace AND attnum > 0 ORDER BY 1, attnum",
              "SELECT relname FROM pg_class WHERE relnamespace = 'writ_build'::regnamespace",
              "SELECT * FROM builds",
