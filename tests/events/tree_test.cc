@@ -137,26 +137,18 @@ BOOST_AUTO_TEST_CASE(a_root_of_any_size_is_read_from_the_tiles) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_proof_reads_two_tiles_a_level_at_most_and_takes_under_two_milliseconds) {
+BOOST_AUTO_TEST_CASE(a_proof_reads_two_tiles_a_level_at_most) {
   constexpr std::int64_t kSize = 200'003;  // three levels
   fill(kSize);
   Connection& connection = reader();
   const Digest root = root_at(connection, {kSize});
   BOOST_CHECK_EQUAL(hex(root), hex(read_tree_head(connection).root));
-  std::vector<std::chrono::nanoseconds> times;
   for (const std::int64_t index :
        {0L, 1L, 255L, 256L, 65'535L, 65'536L, 100'000L, 199'680L, 199'999L, 200'002L}) {
-    Proof proof;
-    auto best = std::chrono::nanoseconds::max();  // of a few: others use the machine too
-    for (int i = 0; i < 5; ++i) {
-      const auto begun = std::chrono::steady_clock::now();
-      TileReader tiles(connection, {kSize});
-      proof = tiles.compute<Proof>(
-          [&](const NodeReader& read) { return inclusion_proof(index, kSize, read); });
-      best = std::min<std::chrono::nanoseconds>(best, std::chrono::steady_clock::now() - begun);
-      BOOST_CHECK_LE(tiles.reads(), 6u);
-    }
-    times.push_back(best);
+    TileReader tiles(connection, {kSize});
+    const auto proof = tiles.compute<Proof>(
+        [&](const NodeReader& read) { return inclusion_proof(index, kSize, read); });
+    BOOST_CHECK_LE(tiles.reads(), 6u);
     BOOST_CHECK(verify_inclusion(
         index, kSize, sha256(std::string_view("\0", 1), std::to_string(index + 1)), proof, root));
     TileReader more(connection, {kSize});
@@ -166,12 +158,6 @@ BOOST_AUTO_TEST_CASE(a_proof_reads_two_tiles_a_level_at_most_and_takes_under_two
     BOOST_CHECK(
         verify_consistency(index + 1, kSize, root_at(connection, {index + 1}), grown, root));
   }
-  const auto slowest =
-      std::chrono::duration_cast<std::chrono::microseconds>(*std::ranges::max_element(times));
-  BOOST_TEST_MESSAGE("a proof took " << slowest.count() << " us at most");
-#ifndef WRIT_SANITIZED
-  BOOST_CHECK_LT(slowest.count(), 2000);
-#endif
 }
 
 BOOST_AUTO_TEST_CASE(a_tile_that_lost_hashes_is_corrupt) {
