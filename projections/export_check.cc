@@ -115,6 +115,29 @@ EventLine read_event_line(std::string_view line) {
   return event;
 }
 
+/// Some whole lines, and what those that begin as an event's say. Nothing for one that cannot be
+/// read.
+struct Block {
+  std::string lines;
+  std::vector<std::optional<EventLine>> events;
+};
+
+constexpr std::string_view kEventLine = R"({"envelope")";
+
+Block parse_block(std::string lines) {
+  Block block{std::move(lines), {}};
+  for (std::string_view rest = block.lines; rest.starts_with(kEventLine);) {
+    const std::size_t end = rest.find('\n');
+    try {
+      block.events.emplace_back(read_event_line(rest.substr(0, end)));
+    } catch (const std::invalid_argument&) {
+      block.events.emplace_back();  // whoever takes it reads it again, and says so
+    }
+    rest.remove_prefix(end + 1);
+  }
+  return block;
+}
+
 /// One settings row.
 struct RowLine {
   std::string key, created_at, updated_at, data;
@@ -148,16 +171,11 @@ class ExportCheck {
 
   CheckedExport run(const std::function<void(std::int64_t, std::int64_t)>& progress) {
     if (trust_.old) check_old();
-    // While one block is checked the next is read.
-    std::future<std::string> next = read_ahead();
-    for (std::string block = next.get(); !block.empty(); block = next.get()) {
+    // While one block is checked the next is read and its lines are parsed.
+    std::future<Block> next = read_ahead();
+    for (Block block = next.get(); !block.lines.empty(); block = next.get()) {
       next = read_ahead();
-      for (std::string_view rest = block; !rest.empty();) {
-        const std::size_t end = rest.find('\n');
-        take_line(rest.substr(0, end));
-        place_ += static_cast<std::int64_t>(end) + 1;
-        rest.remove_prefix(end + 1);
-      }
+      take_block(block);
       progress(place_, lines_.size());
     }
     if (!ended_) throw BadExport("the export was cut off: its last line is not there");
@@ -165,16 +183,27 @@ class ExportCheck {
   }
 
  private:
-  std::future<std::string> read_ahead() {
-    return std::async(std::launch::async, [this] { return lines_.block(); });
+  std::future<Block> read_ahead() {
+    return std::async(std::launch::async, [this] { return parse_block(lines_.block()); });
   }
 
-  void take_line(std::string_view line) {
+  void take_block(const Block& block) {
+    const std::optional<EventLine> not_parsed;
+    auto parsed = block.events.begin();
+    for (std::string_view rest = block.lines; !rest.empty();) {
+      const std::size_t end = rest.find('\n');
+      take_line(rest.substr(0, end), parsed == block.events.end() ? not_parsed : *parsed++);
+      place_ += static_cast<std::int64_t>(end) + 1;
+      rest.remove_prefix(end + 1);
+    }
+  }
+
+  void take_line(std::string_view line, const std::optional<EventLine>& event) {
     ++line_;
     try {
       if (ended_) throw std::invalid_argument("nothing may follow the end");
-      if (line.starts_with(R"({"envelope")"))
-        take_event(line);
+      if (line.starts_with(kEventLine))
+        event ? take_event(*event) : take_event(read_event_line(line));
       else if (line.starts_with(R"({"settings")"))
         take_row(line);
       else
@@ -186,9 +215,8 @@ class ExportCheck {
     }
   }
 
-  void take_event(std::string_view line) {
+  void take_event(const EventLine& event) {
     if (log_ended_) throw std::invalid_argument("an event after the settings");
-    const EventLine event = read_event_line(line);
     ChainedEvent chained{event.envelope, event.payload, event.salt};
     const Envelope& envelope = chain_.add(chained, static_cast<std::uint64_t>(place_));
     static_cast<void>(chain_.take_full_tiles());
