@@ -11,10 +11,9 @@ DECLARE
   part  record;
 BEGIN
   PERFORM writ.check_may_append();
-  FOR part IN SELECT format('ALTER TABLE writ_build.%I ALTER COLUMN %I SET (%s)', of_projection, attname,
-                            array_to_string(attoptions, ', ')) AS what
-              FROM pg_attribute
-              WHERE attrelid = format('writ.%I', of_projection)::regclass AND attoptions IS NOT NULL LOOP
+  FOR part IN SELECT format('ALTER TABLE writ_build.%I ALTER COLUMN %I SET (%s)', of_projection, attname, o) AS what
+              FROM pg_attribute, unnest(attoptions) o
+              WHERE attrelid = format('writ.%I', of_projection)::regclass AND o LIKE 'n\_distinct=%' LOOP
     EXECUTE part.what;
   END LOOP;
   EXECUTE format('ANALYZE writ_build.%I', of_projection);

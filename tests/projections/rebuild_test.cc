@@ -47,7 +47,8 @@ struct RebuildFixture : SettingsLog {
              "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid::regclass::text !~"
              " 'pg_' ORDER BY 1",
              "SELECT attrelid::regclass::text, attname, attnotnull, attcollation, attstorage,"
-             " attoptions::text FROM pg_attribute JOIN pg_class c ON c.oid = attrelid WHERE "
+             " array(SELECT o FROM unnest(attoptions) o WHERE o ~ '^n_distinct') FROM pg_attribute "
+             "JOIN pg_class c ON c.oid = attrelid WHERE "
              "relnamespace ="
              " 'writ'::regnamespace AND attnum > 0 ORDER BY 1, attnum",
              "SELECT relname FROM pg_class WHERE relnamespace = 'writ_build'::regnamespace",
