@@ -52,18 +52,57 @@ std::string whole(const std::filesystem::path& file) {
   return out.str();
 }
 
+/// A block of PEM and the line of the file, from 1, at which it begins.
+struct Block {
+  std::size_t line = 0;
+  std::string text;
+};
+
+/// What is wrong with the file's key `number`, counted from 1.
+[[noreturn]] void fail_key(const std::filesystem::path& file, std::size_t number, std::size_t line,
+                           const std::string& what) {
+  fail(file, "key " + std::to_string(number) + ", at line " + std::to_string(line) + ", " + what +
+                 ": put the whole key there, PEM of Ed25519 and not encrypted, or remove what is "
+                 "left of it, and it is no longer listed");
+}
+
+/// OpenSSL passes over all that is outside of blocks. What is left of a damaged one would then be
+/// a key that is gone without a word, so nothing but blank lines and comments may be there.
+std::vector<Block> read_blocks(const std::filesystem::path& file) {
+  std::istringstream lines(whole(file));
+  std::vector<Block> blocks;
+  bool inside = false;
+  std::string line;
+  for (std::size_t number = 1; std::getline(lines, line); ++number) {
+    line.erase(line.find_last_not_of(" \t\r") + 1);
+    if (line.starts_with("-----BEGIN ")) {
+      if (inside) fail_key(file, blocks.size(), blocks.back().line, "has no END line");
+      blocks.push_back({number, ""});
+      inside = true;
+    }
+    if (inside)
+      blocks.back().text += line + '\n';
+    else if (!line.empty() && !line.starts_with('#'))
+      fail_key(file, blocks.size() + 1, number, "has no BEGIN line (a comment begins with #)");
+    if (line.starts_with("-----END ")) inside = false;
+  }
+  if (inside) fail_key(file, blocks.size(), blocks.back().line, "has no END line");
+  return blocks;
+}
+
 }  // namespace
 
 SigningKeys::SigningKeys(const std::filesystem::path& file) {
-  const std::string content = whole(file);
-  const Bio in(BIO_new_mem_buf(content.data(), static_cast<int>(content.size())), &BIO_free);
   bool can_sign = false;
-  while (true) {
+  for (const Block& block : read_blocks(file)) {
+    const Bio in(BIO_new_mem_buf(block.text.data(), static_cast<int>(block.text.size())),
+                 &BIO_free);
     char* name = nullptr;
     char* header = nullptr;
     unsigned char* data = nullptr;
     long size = 0;
-    if (PEM_read_bio(in.get(), &name, &header, &data, &size) != 1) break;
+    if (PEM_read_bio(in.get(), &name, &header, &data, &size) != 1)
+      fail_key(file, keys_.size() + 1, block.line, "is damaged");
     const std::unique_ptr<char, Freed> owned_name(name), owned_header(header);
     const std::unique_ptr<unsigned char, Freed> owned_data(data);
     const unsigned char* at = data;
@@ -72,7 +111,7 @@ SigningKeys::SigningKeys(const std::filesystem::path& file) {
         is_private ? d2i_AutoPrivateKey(nullptr, &at, size) : d2i_PUBKEY(nullptr, &at, size),
         &EVP_PKEY_free);
     if (!key || EVP_PKEY_get_base_id(key.get()) != EVP_PKEY_ED25519)
-      fail(file, "only keys of Ed25519, not encrypted, can sign a log");
+      fail_key(file, keys_.size() + 1, block.line, "is no key of Ed25519, encrypted or damaged");
     keys_.push_back({raw(&EVP_PKEY_get_raw_public_key, key),
                      is_private ? raw(&EVP_PKEY_get_raw_private_key, key) : std::string()});
     can_sign = can_sign || is_private;

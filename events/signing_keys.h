@@ -13,8 +13,9 @@ namespace writ {
 /// them, so that one can take over from another; those without are only told to verifiers.
 class SigningKeys {
  public:
-  /// Reads the file. Throws StartError: not there, not readable, not keys of Ed25519, none that can
-  /// sign.
+  /// Reads the file. Throws StartError: not there, not readable, not keys of Ed25519, one that is
+  /// damaged, none that can sign. Between keys are only blank lines and comments, which begin with
+  /// "#".
   explicit SigningKeys(const std::filesystem::path& file);
 
   /// What verifiers need, in the order of the file. `name` is the log's.

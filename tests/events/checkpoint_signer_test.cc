@@ -193,6 +193,47 @@ BOOST_AUTO_TEST_CASE(the_last_checkpoint_outlives_a_change_of_the_logs_name) {
   BOOST_CHECK_EQUAL(renamed.origin(), "other.example/0123");
 }
 
+BOOST_AUTO_TEST_CASE(a_damaged_key_is_refused_and_not_passed_over) {
+  const std::string key = pem("ED25519", true);
+  const std::string old = pem("ED25519", false);
+  const auto without = [](std::string text, const std::string& part) {
+    return text.erase(text.find(part), part.size());
+  };
+  const struct {
+    const char* name;
+    std::string content, why;
+  } rows[] = {
+      {"whole", key + old, ""},
+      {"comments", "# new\r\n\n" + key + "\n  \n#old\n" + old + "\n\n", ""},
+      {"no line's end", (key + old).substr(0, (key + old).size() - 1), ""},
+      {"cut in its body", key + old.substr(0, 50), "key 2, at line 4, has no END line"},
+      {"cut in its first line", key + old.substr(0, 8), "key 2, at line 4, has no BEGIN line"},
+      {"cut in its last line", key + old.substr(0, old.size() - 3), "key 2, at line 4, is damaged"},
+      {"without its first line", key + old.substr(old.find('\n') + 1),
+       "key 2, at line 4, has no BEGIN line"},
+      {"the first without its last line", without(key, "-----END PRIVATE KEY-----\n") + old,
+       "key 1, at line 1, has no END line"},
+      {"the first cut in its first line", "\n" + old.substr(3) + key,
+       "key 1, at line 2, has no BEGIN line"},
+      {"fewer letters", key + without(old, "MCow"), "key 2, at line 4, is no key of Ed25519"},
+      {"no base64", key + without(old, "MCo"), "key 2, at line 4, is damaged"},
+      {"another kind", key + pem("X25519", false), "key 2, at line 4, is no key of Ed25519"},
+      {"a text", "nonsense", "key 1, at line 1, has no BEGIN line"},
+      {"nothing", "", "no private key in it"},
+  };
+  for (const auto& row : rows) BOOST_TEST_CONTEXT(row.name) {
+      write(directory / "signing-key", row.content);
+      const std::string why = why_not();
+      if (row.why.empty()) {
+        BOOST_CHECK_EQUAL(why, "");
+        BOOST_CHECK_EQUAL(SigningKeys(directory / "signing-key").verifier_keys("a").size(), 2u);
+      } else {
+        BOOST_CHECK(why.starts_with((directory / "signing-key").string() + ": "));
+        BOOST_CHECK_MESSAGE(why.find(row.why) != std::string::npos, "said: " << why);
+      }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_file_without_a_key_that_can_sign_is_refused) {
   for (const std::string& content :
        {std::string("nonsense"), pem("ED25519", false), pem("X25519", true)}) {
