@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <stdexcept>
+#include <vector>
 
 #include "events/storable_text.h"
 #include "schema/base64.h"
@@ -121,22 +121,23 @@ std::string open_note(std::string_view note, std::span<const VerifierKey> keys) 
   const std::string_view text = note.substr(0, blank + 1);
   std::string_view rest = note.substr(blank + 2);
   if (rest.empty()) refuse("the note has no signature");
-  bool good = false;
-  for (std::size_t lines = 0; !rest.empty(); ++lines) {
-    if (lines == kMostSignatures) refuse("the note has too many signatures");
+  std::vector<Signature> signatures;
+  while (!rest.empty()) {
+    if (signatures.size() == kMostSignatures) refuse("the note has too many signatures");
     const std::size_t end = rest.find('\n');
-    const Signature signature = parse_signature(rest.substr(0, end));
+    signatures.push_back(parse_signature(rest.substr(0, end)));
     rest.remove_prefix(end + 1);
+  }
+  bool good = false;
+  for (const Signature& signature : signatures)
     for (const VerifierKey& key : keys) {
       if (key.name() != signature.name || key.id() != signature.id) continue;
       if (!key.verify(text, signature.bytes))
-        refuse("the signature by " + key.name() +
-               " does not hold: the text or the signature was "
-               "changed");
+        throw BadSignature("the signature by " + key.name() +
+                           " does not hold: the text or the signature was changed");
       good = true;
     }
-  }
-  if (!good) refuse("the note is signed by none of the keys");
+  if (!good) throw BadSignature("the note is signed by none of the keys");
   return std::string(text);
 }
 

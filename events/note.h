@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,9 +41,15 @@ class VerifierKey {
 /// The line, with its line feed, that says `key` has signed: `signature` is 64 bytes.
 std::string signature_line(const VerifierKey& key, std::string_view signature);
 
+/// A text is a signed note, and the keys that it was opened with have not signed it.
+class BadSignature : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+};
+
 /// The text of a signed note, its last line feed included, that at least one of `keys` has signed.
-/// Signatures by others are passed over. Throws std::invalid_argument with what is wrong: not a
-/// note, signed by none of the keys, a signature that does not hold.
+/// Signatures by others are passed over. Throws std::invalid_argument for what is no note, and
+/// BadSignature for one that none of the keys signed or with a signature that does not hold.
 std::string open_note(std::string_view note, std::span<const VerifierKey> keys);
 
 }  // namespace writ

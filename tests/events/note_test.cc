@@ -81,6 +81,15 @@ BOOST_FIXTURE_TEST_CASE(a_changed_note_is_refused_with_the_reason, PublishedNote
   BOOST_CHECK_EQUAL(refusal(note, {}), "the note is signed by none of the keys");
 }
 
+BOOST_FIXTURE_TEST_CASE(a_bad_signature_is_told_from_what_is_no_note, PublishedNote) {
+  const std::vector keys{VerifierKey::parse(vkey)};
+  const std::string changed = replaced(note, "example message", "Example message");
+  BOOST_CHECK_THROW(open_note(changed, keys), BadSignature);
+  BOOST_CHECK_THROW(open_note(note, {}), BadSignature);
+  BOOST_CHECK_EQUAL(refusal(changed + "signed, me\n", keys),
+                    "the note has a line that is no signature");
+}
+
 BOOST_FIXTURE_TEST_CASE(signatures_by_strangers_are_passed_over, PublishedNote) {
   const std::string strange = "\xE2\x80\x94 example.com/other " + encode_base64("abcd12345") + "\n";
   BOOST_CHECK_EQUAL(refusal(note + strange, {VerifierKey::parse(vkey)}), "");
