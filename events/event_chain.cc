@@ -16,6 +16,12 @@ namespace {
 
 }  // namespace
 
+std::optional<std::string> erased_position(const Envelope& envelope) {
+  if (envelope.type != kLogErased || envelope.stream.value != kLogStream) return std::nullopt;
+  const auto of = envelope.detail.find(kErasedPosition);
+  return of == envelope.detail.end() ? std::nullopt : std::optional(of->second);
+}
+
 EventChain::EventChain(std::string log_id, Frontier tree, std::vector<std::string> partial,
                        Timestamp time,
                        std::function<std::optional<StreamEnd>(const std::string&)> find_stream)
@@ -60,16 +66,21 @@ const Envelope& EventChain::add(const ChainedEvent& event, std::uint64_t place) 
   stream.place = place;
   stream.erased = !event.payload;
   if (!event.payload) without_payload_.push_back(expected);
-  if (envelope_.type == kLogErased && envelope_.stream.value == kLogStream)
-    if (const auto of = envelope_.detail.find(kErasedPosition); of != envelope_.detail.end())
-      erased_.insert(of->second);
+  if (auto of = erased_position(envelope_)) erased_.insert(std::move(*of));
   grow();
   return envelope_;
 }
 
-void EventChain::check_erasures() const {
+std::vector<Position> EventChain::unexplained() const {
+  std::vector<Position> positions;
   for (const Position position : without_payload_)
-    if (!erased_.contains(std::to_string(position.value)))
+    if (!erased_.contains(std::to_string(position.value))) positions.push_back(position);
+  return positions;
+}
+
+void EventChain::check_erasures(const std::unordered_set<std::string>& erased_later) const {
+  for (const Position position : unexplained())
+    if (!erased_later.contains(std::to_string(position.value)))
       broken(position, "the payload is missing, and no event says that it was erased");
 }
 

@@ -42,6 +42,10 @@ struct GrownTile {
   Digest root{};
 };
 
+/// The position whose content the event says was erased, as it writes it; nothing for another
+/// event.
+std::optional<std::string> erased_position(const Envelope& envelope);
+
 /// Recomputes a log from its events in their order: every hash, each stream's chain, the Merkle
 /// tree and its tiles. Needs memory for each stream, no more. Pure; whoever reads a database or a
 /// file feeds it. What does not hold is thrown as CorruptLog, naming the first position.
@@ -59,9 +63,13 @@ class EventChain {
   /// Checks the next event. `place` is kept with its stream.
   const Envelope& add(const ChainedEvent& event, std::uint64_t place = 0);
 
-  /// Checks what only the whole log tells: that each payload that is missing was erased by an event
-  /// that says so. Throws as `add` does.
-  void check_erasures() const;
+  /// The positions whose payload is missing while none of the events says that it was erased. What
+  /// only the whole log tells.
+  std::vector<Position> unexplained() const;
+
+  /// Checks that there are none, but those of `erased_later`: written as erased_position() answers
+  /// of events that are not a part of this chain. Throws as `add` does.
+  void check_erasures(const std::unordered_set<std::string>& erased_later = {}) const;
 
   Position position() const { return {tree_.size()}; }
   Digest root() const { return tree_.root(); }

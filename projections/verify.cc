@@ -3,13 +3,18 @@
 #include <algorithm>
 #include <future>
 #include <set>
+#include <stdexcept>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "events/array_literal.h"
 #include "events/connection.h"
+#include "events/envelope_reader.h"
+#include "events/erasure.h"
 #include "events/event_chain.h"
 #include "events/history.h"
+#include "events/log_domain.h"
 #include "events/tiles.h"
 #include "projections/read_models.h"
 #include "projections/row_check.h"
@@ -19,6 +24,7 @@ namespace {
 
 constexpr std::int64_t kEvents = 4'000;  // read at a time: 2 × 6 MB
 constexpr std::int64_t kKeys = 2'000;    // compared at a time
+constexpr std::int64_t kErasures = 500;  // of those beyond the head, read at a time
 
 // The salt in hex: bytea comes like that anyway.
 constexpr char kEventsSql[] =
@@ -36,6 +42,16 @@ constexpr char kStreamsSql[] =
     "SELECT s.stream, e.version, encode(e.leaf_hash, 'hex') FROM unnest($1::text[]) s (stream)"
     " CROSS JOIN LATERAL (SELECT version, leaf_hash FROM events WHERE events.stream = s.stream"
     " AND position <= $2 ORDER BY position DESC LIMIT 1) e";
+
+constexpr char kErasuresSql[] =
+    "SELECT position, envelope FROM events WHERE stream = $1 AND type = $2 AND position > $3"
+    " AND position <= $4 ORDER BY position LIMIT $5";
+
+// One statement: the tree and its tiles of one moment, however the log grows meanwhile.
+constexpr char kTileBeyondSql[] =
+    "SELECT t.level, t.index, h.tree_size FROM log_head h JOIN tiles t"
+    " ON t.index >= h.tree_size >> least(8 * (least(t.level, 7) + 1), 63)"
+    " ORDER BY 1, 2 LIMIT 1";
 
 std::string at(Position position) { return "position " + std::to_string(position.value) + ": "; }
 
@@ -196,8 +212,48 @@ class Verification {
       throw CorruptLog("the tree's tile " + tile_path({false, grown[place].id}) + " is missing");
   }
 
+  /// Those of the events without payload that an event beyond `head` says were erased: they were
+  /// after the head was read, and before their chunk was.
+  std::unordered_set<std::string> erased_since(Position head) {
+    std::unordered_set<std::string> open, erased;
+    for (const Position position : chain_->unexplained())
+      open.insert(std::to_string(position.value));
+    if (open.empty()) return erased;
+    const std::string end = std::to_string(read_head(connection_).position.value);
+    for (std::string after = std::to_string(head.value);;) {
+      const pqxx::result rows = connection_.exec_params(
+          kErasuresSql, {kLogStream, kLogErased, after, end, std::to_string(kErasures)});
+      for (const pqxx::row& row : rows)
+        if (const auto of = erased_position(envelope_of(row)); of && open.contains(*of))
+          erased.insert(*of);
+      if (rows.size() < kErasures) return erased;
+      after = rows.back()[0].as<std::string>();
+    }
+  }
+
+  static Envelope envelope_of(const pqxx::row& row) {
+    try {
+      return read_envelope({row[1].c_str(), row[1].size()});
+    } catch (const std::invalid_argument& e) {
+      throw CorruptLog(at({row[0].as<std::int64_t>()}) + "its envelope is " + e.what());
+    }
+  }
+
+  void check_nothing_beyond() {
+    const pqxx::result events = connection_.exec(
+        "SELECT position FROM events WHERE position > (SELECT position FROM log_head)"
+        " ORDER BY position LIMIT 1");
+    if (!events.empty())
+      throw CorruptLog(at({events[0][0].as<std::int64_t>()}) + "the event is beyond the head");
+    const pqxx::result tiles = connection_.exec(kTileBeyondSql);
+    if (!tiles.empty())
+      throw CorruptLog("the tile with level " + tiles[0][0].as<std::string>() + " and index " +
+                       tiles[0][1].as<std::string>() + " is beyond the tree of " +
+                       tiles[0][2].as<std::string>() + " events");
+  }
+
   void check_end(const TreeHead& head, const LogHead& log) {
-    chain_->check_erasures();
+    chain_->check_erasures(erased_since(head.size));
     if (chain_->root() != head.root)
       throw CorruptLog("the root in log_head is not that of the tree over all " +
                        std::to_string(head.size.value) + " events");
@@ -207,11 +263,7 @@ class Verification {
     if (log.position == head.size && head.size.value > 0 &&
         log.recorded_at != read_event(connection_, head.size)->recorded_at)
       throw CorruptLog("the time in log_head is not that of the last event");
-    const pqxx::result beyond = connection_.exec(
-        "SELECT position FROM events WHERE position > (SELECT position FROM log_head)"
-        " ORDER BY position LIMIT 1");
-    if (!beyond.empty())
-      throw CorruptLog(at({beyond[0][0].as<std::int64_t>()}) + "the event is beyond the head");
+    check_nothing_beyond();
     for (const FoldedModel& model : models_)
       if (connection_
               .exec_params("SELECT p.position <> h.position FROM projections p, log_head h"

@@ -1,8 +1,12 @@
 #include "projections/verify.h"
 
+#include <algorithm>
 #include <atomic>
 #include <boost/test/unit_test.hpp>
+#include <functional>
 #include <future>
+#include <utility>
+#include <variant>
 
 #include "events/errors.h"
 #include "events/tiles.h"
@@ -18,6 +22,21 @@ struct VerifyFixture : SettingsLog {
     write({updated("v1:::", R"({"n":2})")});
     write({{{"other/x"}, "other.created", "not JSON", {{"why", "\"quoted\"\n"}, {"a", ""}}}});
     write({updated("v1::d:", R"({"n":3})"), updated("v1:::", R"({"n":4})")});
+  }
+
+  /// Events of some streams, one of each after the other.
+  void write_many(int count) {
+    constexpr int kStreams = 200;
+    for (; count > 0; count -= kStreams) {
+      std::vector<NewEvent> many;
+      for (int n = 0; n < std::min(count, kStreams); ++n)
+        many.push_back({{"other/" + std::to_string(n)}, "other.moved", "{}", {}});
+      write(std::move(many));
+    }
+  }
+
+  void erase_one(std::int64_t position) {
+    BOOST_REQUIRE(std::holds_alternative<Accepted>(erase(position)));
   }
 
   VerifyResult verify_all(const std::optional<VerifiedBefore>& before = {}) {
@@ -114,13 +133,19 @@ BOOST_AUTO_TEST_CASE(whatever_is_changed_is_found_and_named) {
            Row{"INSERT INTO settings SELECT 99, 'v1::z:', data, 1, now(), now() FROM settings "
                "LIMIT 1",
                "settings row v1::z:: the log has no such record"},
+           Row{"INSERT INTO tiles SELECT 0, 0, decode(repeat('00', 8192), 'hex'), sha256('x')",
+               "the tile with level 0 and index 0 is beyond the tree of 6 events"},
+           Row{"INSERT INTO tiles SELECT 3, 7, decode(repeat('00', 8192), 'hex'), sha256('x')",
+               "the tile with level 3 and index 7 is beyond the tree of 6 events"},
+           Row{"INSERT INTO tiles SELECT 9, 0, decode(repeat('00', 8192), 'hex'), sha256('x')",
+               "the tile with level 9 and index 0 is beyond the tree of 6 events"},
        })
     BOOST_TEST_CONTEXT(row.damage) {
       owner.exec(
           "DROP SCHEMA IF EXISTS kept CASCADE; CREATE SCHEMA kept;"
           " CREATE TABLE kept.events AS TABLE events; CREATE TABLE kept.head AS TABLE log_head;"
           " CREATE TABLE kept.projections AS TABLE projections;"
-          " CREATE TABLE kept.settings AS TABLE settings");
+          " CREATE TABLE kept.settings AS TABLE settings; CREATE TABLE kept.tiles AS TABLE tiles");
       tamper(row.damage);
       const std::string found = finding();
       BOOST_CHECK(!found.empty());
@@ -129,7 +154,8 @@ BOOST_AUTO_TEST_CASE(whatever_is_changed_is_found_and_named) {
           "DELETE FROM events; INSERT INTO events TABLE kept.events; DELETE FROM log_head;"
           " INSERT INTO log_head TABLE kept.head; DELETE FROM projections;"
           " INSERT INTO projections TABLE kept.projections; DELETE FROM settings;"
-          " INSERT INTO settings TABLE kept.settings");
+          " INSERT INTO settings TABLE kept.settings; DELETE FROM tiles;"
+          " INSERT INTO tiles TABLE kept.tiles");
       BOOST_CHECK_EQUAL(finding(), "");
     }
 }
@@ -142,13 +168,12 @@ BOOST_AUTO_TEST_CASE(an_event_beyond_the_head_is_found) {
 }
 
 BOOST_AUTO_TEST_CASE(tiles_are_recomputed) {
-  for (int i = 0; i < 10; ++i) {
-    std::vector<NewEvent> many;
-    for (int n = 0; n < 60; ++n)
-      many.push_back({{"other/" + std::to_string(n)}, "other.moved", "{}", {}});
-    write(std::move(many));
-  }
+  write_many(600);
   BOOST_CHECK_EQUAL(finding(), "");
+  tamper("INSERT INTO tiles SELECT level, 2, hashes, root FROM tiles WHERE index = 1");
+  BOOST_CHECK_EQUAL(finding(),
+                    "the tile with level 0 and index 2 is beyond the tree of 606 events");
+  tamper("DELETE FROM tiles WHERE index = 2");
   tamper("UPDATE tiles SET hashes = overlay(hashes placing '\\x00' from 100) WHERE index = 1");
   BOOST_CHECK_EQUAL(finding(), "the tree's tile 0/001 does not have the hashes of its events");
   tamper("DELETE FROM tiles WHERE index = 1");
@@ -156,20 +181,10 @@ BOOST_AUTO_TEST_CASE(tiles_are_recomputed) {
 }
 
 BOOST_AUTO_TEST_CASE(from_a_checkpoint_on_only_what_came_after_is_read) {
-  for (int i = 0; i < 5; ++i) {
-    std::vector<NewEvent> many;
-    for (int n = 0; n < 61; ++n)
-      many.push_back({{"other/" + std::to_string(n)}, "other.moved", "{}", {}});
-    write(std::move(many));
-  }
+  write_many(305);
   const VerifiedBefore before = checkpoint();
   BOOST_CHECK_EQUAL(finding(before), "");
-  for (int i = 0; i < 5; ++i) {
-    std::vector<NewEvent> many;
-    for (int n = 0; n < 70; ++n)
-      many.push_back({{"other/" + std::to_string(n)}, "other.moved", "{}", {}});
-    write(std::move(many));
-  }
+  write_many(350);
   write({updated("v1:::", R"({"n":5})")});
   BOOST_CHECK_EQUAL(finding(before), "");
   tamper("UPDATE events SET payload = '[]' WHERE position = 100");
@@ -182,6 +197,46 @@ BOOST_AUTO_TEST_CASE(from_a_checkpoint_on_only_what_came_after_is_read) {
   BOOST_CHECK(finding(other).find("fewer") != std::string::npos);
   tamper("UPDATE events SET payload = '[]' WHERE position = 400");
   BOOST_CHECK(finding(before).starts_with("position 400: the payload"));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_erased_meanwhile_is_explained_by_an_event_beyond_the_head) {
+  write_many(8'600);  // more than is read before progress is told for the first time
+  struct Row {
+    const char* name;
+    std::function<void()> meanwhile;
+    std::string finding;  // its beginning
+  };
+  const std::string lost =
+      "UPDATE events SET payload = NULL, payload_salt = NULL WHERE position = ";
+  const Row rows[] = {
+      {"erased, and more written",
+       [&] {
+         for (const std::int64_t position : {8'010, 8'020}) erase_one(position);
+         write_many(300);
+       },
+       ""},
+      {"lost", [&] { tamper(lost + "8030"); }, "position 8030: the payload is missing, and no"},
+      {"lost, while another is erased",
+       [&] {
+         tamper(lost + "8040");
+         erase_one(8'050);
+       },
+       "position 8030: the payload is missing, and no"},
+  };
+  for (const Row& row : rows) BOOST_TEST_CONTEXT(row.name) {
+      bool first = true;
+      std::string found;
+      try {
+        verify(database.app(), std::nullopt, [&](auto...) {
+          if (std::exchange(first, false)) row.meanwhile();
+        });
+      } catch (const CorruptLog& e) {
+        found = e.what();
+      }
+      BOOST_CHECK_MESSAGE(row.finding.empty() ? found.empty() : found.starts_with(row.finding),
+                          found);
+      BOOST_CHECK(!first);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(while_others_write_a_log_is_right) {
