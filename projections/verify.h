@@ -34,10 +34,10 @@ using VerifyProgress =
 /// versions, times, hashes and envelopes of all events, each stream's chain, the root, the tiles,
 /// and that the rows of the read models are what a fresh fold gives. A payload that is missing must
 /// have been erased by an event that says so, also by one after the head: the log goes on
-/// meanwhile. Reads in short transactions; needs memory for each stream, no more. With `before`, events up to there are taken as verified
-/// if the tree still has that root; rows are compared all the same. Throws CorruptLog naming the
-/// first position or key that is wrong, StorageUnavailable, StorageError, and what `progress`
-/// throws.
+/// meanwhile. Reads in short transactions; needs memory for each stream, no more. With `before`,
+/// events up to there are taken as verified if the tree still has that root; rows are compared all
+/// the same. Throws CorruptLog naming the first position or key that is wrong, StorageUnavailable,
+/// StorageError, and what `progress` throws.
 VerifyResult verify(const std::string& conninfo, const std::optional<VerifiedBefore>& before,
                     const VerifyProgress& progress);
 

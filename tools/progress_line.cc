@@ -31,13 +31,16 @@ void ProgressLine::show(const std::string& part, std::int64_t done, std::int64_t
   if (now < next_ && done != total) return;
   next_ = now + (terminal_ ? std::chrono::nanoseconds(kOnTerminal) : kElsewhere);
   const double seconds = std::chrono::duration<double>(now - begun_).count();
-  const double rate = seconds > 0 ? static_cast<double>(done - first_) / seconds : 0;
   std::cerr << (terminal_ ? "\r\033[K" : "") << "writ: " << what_ << ": "
             << (part.empty() ? "" : part + ", ") << done << " of " << std::max(done, total) << ' '
-            << unit_ << ", " << static_cast<std::int64_t>(rate) << "/s, "
-            << static_cast<std::int64_t>(
-                   rate > 0 ? static_cast<double>(std::max(done, total) - done) / rate : 0)
-            << " s left" << (terminal_ ? "" : "\n") << std::flush;
+            << unit_;
+  if (seconds > 0 && done > first_) {
+    const double rate = static_cast<double>(done - first_) / seconds;
+    std::cerr << ", " << static_cast<std::int64_t>(rate) << "/s, "
+              << static_cast<std::int64_t>(static_cast<double>(std::max(done, total) - done) / rate)
+              << " s left";
+  }
+  std::cerr << (terminal_ ? "" : "\n") << std::flush;
   open_ = terminal_;
 }
 

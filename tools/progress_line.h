@@ -17,7 +17,7 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// A new `part` begins to count anew.
+  /// A new `part` begins to count anew: the first time there is nothing to tell its pace from.
   void show(const std::string& part, std::int64_t done, std::int64_t total);
 
  private:

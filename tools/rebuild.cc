@@ -4,6 +4,7 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <optional>
 
 #include "projections/read_models.h"
 #include "projections/rebuild.h"
@@ -29,7 +30,7 @@ void tell_result(const std::string& projection, std::int64_t rows, std::int64_t 
 void rebuild_at_server(const RebuildOptions& options) {
   admin::v1::RebuildRequest request;
   request.set_projection(options.projection);
-  admin::v1::RebuildResult result;
+  std::optional<admin::v1::RebuildResult> result;
   {
     ProgressLine line("rebuild " + options.projection, "events");
     connect_as_operator(options.url)
@@ -42,8 +43,9 @@ void rebuild_at_server(const RebuildOptions& options) {
               return true;
             });
   }
-  tell_result(options.projection, static_cast<std::int64_t>(result.rows()),
-              static_cast<std::int64_t>(result.position()));
+  if (!result) throw client::ConnectionLost("the server ended the answer too early; run it again");
+  tell_result(options.projection, static_cast<std::int64_t>(result->rows()),
+              static_cast<std::int64_t>(result->position()));
 }
 
 void rebuild_here(const RebuildOptions& options) {

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cstdint>
 #include <filesystem>
+#include <string>
 
 #include "tests/acceptance/tokens.h"
 #include "tests/tools/client_fixture.h"
+#include "tests/tools/middle_man.h"
+#include "writ/admin/v1/admin.pb.h"
 
 namespace writ::test {
 namespace {
@@ -14,6 +18,21 @@ namespace stdfs = std::filesystem;
 
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
+}
+
+/// A message of a stream, or its end.
+std::string frame(bool end, const std::string& data) {
+  std::string bytes(1, end ? '\x02' : '\0');
+  for (const int shift : {24, 16, 8, 0}) bytes += static_cast<char>(data.size() >> shift & 255);
+  return bytes + data;
+}
+
+std::string progress(std::uint64_t done, std::uint64_t total) {
+  admin::v1::VerifyResponse response;
+  response.mutable_progress()->set_part("events");
+  response.mutable_progress()->set_done(done);
+  response.mutable_progress()->set_total(total);
+  return frame(false, response.SerializeAsString());
 }
 
 Arguments joined(Arguments first, const Arguments& more) {
@@ -151,6 +170,57 @@ BOOST_AUTO_TEST_CASE(calls_no_export_wrong_that_cannot_be_read_or_is_none) {
   BOOST_TEST(nowhere.status == 2);
   BOOST_TEST(nowhere.out == "");
   BOOST_TEST(has(nowhere.err, "cannot write " + missing + "/x"), nowhere.err);
+}
+
+BOOST_AUTO_TEST_CASE(takes_no_answer_without_a_result_for_one) {
+  const MiddleMan middle(writ.port(), [](const MiddleMan::Request&) {
+    return MiddleMan::Answer{200, "application/connect+proto", frame(true, "{}"), {}};
+  });
+  for (const Arguments& command :
+       {Arguments{"verify"}, Arguments{"rebuild", "settings"}, Arguments{"export"}}) {
+    const WritRun none = run(joined(command, {"--url", middle.url()}));
+    BOOST_TEST(none.status == 7, command[0] << none.err);
+    BOOST_TEST(none.out == "");
+    BOOST_TEST(has(none.err, "the server ended the answer too early"), none.err);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(fears_a_change_only_of_what_may_have_made_one) {
+  for (const char* queue : {"a", "b"}) ok({"set", std::string("run.default_queue=") + queue});
+  const MiddleMan middle(writ.port(), [](const MiddleMan::Request&) {
+    MiddleMan::Answer answer;
+    answer.lost = true;
+    return answer;
+  });
+  const struct {
+    Arguments command;
+    bool changes = false;
+  } rows[] = {{{"verify"}},
+              {{"verify", "changed_paths"}},
+              {{"rebuild", "settings"}},
+              {{"export"}},
+              {{"log"}},
+              {{"get"}},
+              {{"erase", "--position", "1", "-m", "r"}, true}};
+  for (const auto& [command, changes] : rows) BOOST_TEST_CONTEXT(command[0]) {
+      const WritRun lost = run(joined(command, {"--url", middle.url()}));
+      BOOST_TEST(lost.status == 7, lost.err);
+      BOOST_TEST(has(lost.err, "a change may have been made") == changes, lost.err);
+      BOOST_TEST(has(lost.err, "run the command again") != changes, lost.err);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(tells_a_pace_once_there_is_one) {
+  const MiddleMan middle(writ.port(), [](const MiddleMan::Request&) {
+    return MiddleMan::Answer{200,
+                             "application/connect+proto",
+                             progress(500, 42'997) + progress(42'997, 42'997) + frame(true, "{}"),
+                             {}};
+  });
+  const std::string told = run({"verify", "--url", middle.url()}).err;
+  BOOST_TEST(has(told, "verify: events, 500 of 42997 done\n"), told);
+  BOOST_TEST(has(told, "verify: events, 42997 of 42997 done, "), told);
+  BOOST_TEST(has(told, "/s, 0 s left\n"), told);
 }
 
 BOOST_AUTO_TEST_CASE(says_how_a_reason_is_given_where_one_is_required) {

@@ -1,5 +1,6 @@
 #include "tools/client/api.h"
 
+#include <google/protobuf/descriptor.pb.h>
 #include <google/protobuf/struct.pb.h>
 #include <httplib.h>
 
@@ -60,6 +61,12 @@ const pb::MethodDescriptor& method_of(const pb::Message& request) {
       if (service->method(j)->input_type() == type) return *service->method(j);
   }
   throw std::logic_error("no method takes " + type->full_name());
+}
+
+/// Whether a call may have changed the log. What is streamed never does.
+bool may_change(const pb::MethodDescriptor& method) {
+  return !method.server_streaming() &&
+         method.options().idempotency_level() != pb::MethodOptions::NO_SIDE_EFFECTS;
 }
 
 /// 128 random bits in hex.
@@ -193,7 +200,7 @@ struct Api::Connection {
     return out;
   }
 
-  [[noreturn]] void fail(httplib::Error error) const {
+  [[noreturn]] void fail(const pb::Message& message, httplib::Error error) const {
     if (error == httplib::Error::Connection || error == httplib::Error::BindIPAddress ||
         error == httplib::Error::ConnectionTimeout)
       throw Unreachable("no server answers at " + url +
@@ -202,8 +209,10 @@ struct Api::Connection {
         error == httplib::Error::SSLLoadingCerts)
       throw Unreachable("cannot speak TLS with " + url + ": " + httplib::to_string(error));
     throw ConnectionLost("the connection to " + url + " was lost before the answer came (" +
-                         httplib::to_string(error) +
-                         "); a change may have been made: see `writ log`");
+                         httplib::to_string(error) + "); " +
+                         (may_change(method_of(message))
+                              ? "a change may have been made: see `writ log`"
+                              : "run the command again"));
   }
 
   /// What an answer that is no message says.
@@ -258,7 +267,7 @@ void Api::call(const pb::Message& request, pb::Message* response) {
     const httplib::Result result = connection_->client.send(http);
     if (!result) {
       if (result.error() == httplib::Error::Read && attempt < kTries) continue;
-      connection_->fail(result.error());
+      connection_->fail(request, result.error());
     }
     if (result->status != kOk || result->get_header_value("Content-Type") != "application/proto")
       connection_->refuse(*result, result->body);
@@ -291,7 +300,7 @@ void Api::stream(const pb::Message& request, pb::Message* response,
   if (reader.error()) throw Refused(*reader.error());
   if (reader.ended() || reader.unwanted()) return;
   if (head.status != 0 && !is_stream && result) connection_->refuse(head, other);
-  connection_->fail(result ? httplib::Error::Read : result.error());
+  connection_->fail(request, result ? httplib::Error::Read : result.error());
 }
 
 void Api::stop() { connection_->client.stop(); }

@@ -48,7 +48,8 @@ class Unreachable : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The connection ended before the whole answer was there.
+/// The connection ended before the whole answer was there. The text says whether something may have
+/// been changed.
 class ConnectionLost : public Unreachable {
  public:
   using Unreachable::Unreachable;
