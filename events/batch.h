@@ -40,6 +40,8 @@ class Batch final : public Reader {
   /// ConnectionLost the outcome is unknown; after StorageError nothing is committed.
   void commit();
 
+  /// The head that it found and locked.
+  const LogHead& head() const { return head_; }
   /// What the transaction appended: command ids at consecutive positions from `first_position`.
   Position first_position() const { return {head_.position.value + 1}; }
   const std::vector<std::string>& command_ids() const { return command_ids_; }

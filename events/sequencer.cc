@@ -164,8 +164,11 @@ void Sequencer::stop() {
   }
   arrived_.notify_all();
   if (thread_.joinable()) thread_.join();
-  std::unique_lock lock(mutex_);
-  arrived_.wait(lock, [this] { return !busy_; });
+  {
+    std::unique_lock lock(mutex_);
+    arrived_.wait(lock, [this] { return !busy_; });
+  }
+  keep_acknowledged();
 }
 
 SequencerStatus Sequencer::status() const {
@@ -268,6 +271,11 @@ bool Sequencer::attempt(std::vector<Waiting>& waiting) {
   Batch batch(*connection_, domains_);
   std::vector<CommandResult> results =
       batch.run(commands, [this](Timestamp clock) { check_clock(clock); });
+  if (batch.head().log_id != log_id_ || batch.head().position < acknowledged_) {
+    // It was put back under the connection. Connecting again finds that out and says how.
+    connection_.reset();
+    return false;
+  }
   if (batch.command_ids().empty()) {
     connection_->exec("ROLLBACK");
   } else {
@@ -407,13 +415,28 @@ std::string Sequencer::trouble_of(Connection& connection, const TreeHead& head,
 
 void Sequencer::refuse(const std::string& why) {
   if (!started_) throw StartError(why);
+  keep_acknowledged();
+  stop_writing(why);
+  throw StorageUnavailable(why);
+}
+
+void Sequencer::stop_writing(const std::string& why) {
   const std::string line = why + "; writing is stopped until the service is started again";
   {
     const std::lock_guard lock(mutex_);
+    if (!status_.refuses.empty()) return;
     status_.refuses = line;
   }
   options_.warn(line);
-  throw StorageUnavailable(line);
+}
+
+void Sequencer::keep_acknowledged() const {
+  if (acknowledged_.value == 0) return;
+  try {
+    options_.keep(acknowledged_, acknowledged_root_);
+  } catch (const std::exception& e) {
+    options_.warn("what was acknowledged last cannot be kept: " + std::string(e.what()));
+  }
 }
 
 void Sequencer::check_clock(Timestamp database_clock) {

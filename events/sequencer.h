@@ -42,6 +42,9 @@ struct SequencerOptions {
   /// The last checkpoint that was signed of the log, from outside the database, which is held
   /// against it at the start and on every new connection.
   std::function<std::optional<Checkpoint>()> last_checkpoint = [] { return std::nullopt; };
+  /// Told the newest event that was acknowledged and the tree's root with it, when the log turns
+  /// out not to continue it and when the sequencer stops: so that the next start knows as much.
+  std::function<void(Position, const Digest&)> keep = [](Position, const Digest&) {};
   /// Called after each commit, before its callers are answered; must be quick.
   std::function<void(const CommittedBatch&)> committed = [](const CommittedBatch&) {};
 };
@@ -83,6 +86,9 @@ class Sequencer {
   /// Answers what is queued and ends the thread. New commands get StorageUnavailable.
   void stop();
 
+  /// Stops the writing for good, because of what somebody else found out about the log.
+  void stop_writing(const std::string& why);
+
   SequencerStatus status() const;
 
  private:
@@ -111,6 +117,7 @@ class Sequencer {
                          const std::optional<Checkpoint>& last) const;
   void check_clock(Timestamp database_clock);
   void refuse(const std::string& why);
+  void keep_acknowledged() const;
   void acknowledge(const Batch& batch, std::chrono::nanoseconds commit_time);
   void begin_work();
 

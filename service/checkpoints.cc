@@ -13,11 +13,22 @@ constexpr std::chrono::seconds kBetween{10};
 constexpr std::chrono::seconds kRecent{1};
 constexpr std::chrono::seconds kPatience{3};
 
+/// What `sign` answers; that the log is broken is told to the caller, who may be a witness of it.
+template <typename Sign>
+SignedCheckpoint told(Sign sign) {
+  try {
+    return sign();
+  } catch (const CorruptLog& e) {
+    throw ConnectError(Code::kDataLoss, e.what());
+  }
+}
+
 }  // namespace
 
 Checkpoints::Checkpoints(ConnectionPool& pool, CheckpointSigner* signer,
+                         std::function<void(const std::string&)> broken,
                          std::function<void(const std::string&)> warn)
-    : pool_(pool), signer_(signer), warn_(std::move(warn)) {
+    : pool_(pool), signer_(signer), broken_(std::move(broken)), warn_(std::move(warn)) {
   if (signer_ != nullptr) thread_ = std::thread([this] { work(); });
 }
 
@@ -41,7 +52,7 @@ TreeHead Checkpoints::checked_head(Connection& connection) const {
   return head;
 }
 
-SignedCheckpoint Checkpoints::current(Clock::time_point deadline) {
+SignedCheckpoint Checkpoints::sign_head(Clock::time_point deadline) {
   CheckpointSigner& signer = this->signer();
   const Clock::time_point asked = Clock::now();
   SignedCheckpoint now = pool_.read(deadline, [&](Connection& connection) {
@@ -54,6 +65,10 @@ SignedCheckpoint Checkpoints::current(Clock::time_point deadline) {
   return now;
 }
 
+SignedCheckpoint Checkpoints::current(Clock::time_point deadline) {
+  return told([&] { return sign_head(deadline); });
+}
+
 SignedCheckpoint Checkpoints::recent(Clock::time_point deadline) {
   {
     const std::lock_guard lock(mutex_);
@@ -64,12 +79,14 @@ SignedCheckpoint Checkpoints::recent(Clock::time_point deadline) {
 
 SignedCheckpoint Checkpoints::of(Position size, const Digest& root, Clock::time_point deadline) {
   CheckpointSigner& signer = this->signer();
-  return pool_.read(deadline, [&](Connection& connection) {
-    const TreeHead head = checked_head(connection);
-    const Checkpoint wanted{signer.origin(), size, root};
-    if (const auto trouble = trouble_with_checkpoint(connection, head, wanted); !trouble.empty())
-      throw CorruptLog(trouble);
-    return signer.sign_exactly(size, root);
+  return told([&] {
+    return pool_.read(deadline, [&](Connection& connection) {
+      const TreeHead head = checked_head(connection);
+      const Checkpoint wanted{signer.origin(), size, root};
+      if (const auto trouble = trouble_with_checkpoint(connection, head, wanted); !trouble.empty())
+        throw CorruptLog(trouble);
+      return signer.sign_exactly(size, root);
+    });
   });
 }
 
@@ -97,8 +114,10 @@ void Checkpoints::work() {
 
 void Checkpoints::sign_by_itself() {
   try {
-    current(Clock::now() + kPatience);
+    sign_head(Clock::now() + kPatience);
     warned_ = false;
+  } catch (const CorruptLog& e) {
+    broken_(e.what());
   } catch (const StorageUnavailable&) {  // told by others
   } catch (const DeadlineExceeded&) {
   } catch (const std::exception& e) {

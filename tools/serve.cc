@@ -162,7 +162,12 @@ SequencerOptions sequencer_options(const ServeOptions& options, const std::strin
   sequencer.accept_clock = options.accept_clock;
   sequencer.warn = warn;
   sequencer.committed = [&metrics](const CommittedBatch& batch) { metrics.observe(batch); };
-  if (signer != nullptr) sequencer.last_checkpoint = [signer] { return signer->last(); };
+  if (signer != nullptr) {
+    sequencer.last_checkpoint = [signer] { return signer->last(); };
+    sequencer.keep = [signer](Position size, const Digest& root) {
+      if (const auto last = signer->last(); !last || last->size < size) signer->sign(size, root);
+    };
+  }
   return sequencer;
 }
 
@@ -211,7 +216,9 @@ struct Parts {
         follower(serving),
         changed_paths(serving, follower, warn),
         audit_pool(serving, kAuditConnections, prepare_tile_queries),
-        checkpoints(audit_pool, signer.get(), warn),
+        checkpoints(
+            audit_pool, signer.get(),
+            [this](const std::string& why) { sequencer.stop_writing(why + kWayOn); }, warn),
         audit({audit_pool, sequencer, changed_paths}),
         origins(audit_pool, changed_paths),
         apply({reader, audit_pool, origins}),

@@ -98,6 +98,19 @@ const std::string kBackToOne =
     "UPDATE writ.log_head SET (position, tree_size, root, frontier, recorded_at) ="
     " (SELECT 1, 1, leaf_hash, leaf_hash, recorded_at FROM writ.events)";
 
+const std::string kEndSessions =
+    "; SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname ="
+    " current_database() AND usename = 'writ_app'";
+
+/// A checkpoint is signed by itself every ten seconds.
+constexpr std::chrono::seconds kSigned{60};
+
+void write_refused(ApiClient& client) {
+  BOOST_TEST(
+      client.call("CreateSettings", create_json(key_json("x"), queue_settings("q"))).code() ==
+      "unavailable");
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(proofs)
@@ -361,23 +374,66 @@ BOOST_AUTO_TEST_CASE(a_log_that_was_put_back_is_refused_until_an_operator_accept
   BOOST_TEST(changes.at("changes").elements().size() == 2u);
 }
 
+// With and without the service's sessions: a restore may leave them alone.
 BOOST_AUTO_TEST_CASE(a_log_put_back_under_a_running_service_is_no_longer_written) {
+  for (const std::string& sessions : {std::string(), kEndSessions}) BOOST_TEST_CONTEXT(sessions) {
+      const SignedLog log;
+      WritProcess writ(log.options());
+      ApiClient client(writ.port());
+      write(client, 4);
+      BOOST_TEST(checkpoint(client).size.value == 4);
+      forge(log.database, kBackToOne + sessions);
+      write_refused(client);
+      const auto ready = client.get("/readyz");
+      BOOST_TEST(ready.status == 503);
+      BOOST_TEST(ready.body.find("the log ends at position 1") != std::string::npos, ready.body);
+      const auto refused = ask(client, "GetCheckpoint", "{}");
+      BOOST_TEST(refused.code() == "data_loss");
+      BOOST_TEST(refused.body.find("behind the checkpoint") != std::string::npos, refused.body);
+      BOOST_TEST(read(log.last()).find("\n4\n") != std::string::npos);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_log_put_back_is_noticed_also_when_nobody_writes) {
   const SignedLog log;
   WritProcess writ(log.options());
   ApiClient client(writ.port());
   write(client, 4);
   BOOST_TEST(checkpoint(client).size.value == 4);
-  forge(log.database, kBackToOne +
-                          "; SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname ="
-                          " current_database() AND usename = 'writ_app'");
-  BOOST_TEST(
-      client.call("CreateSettings", create_json(key_json("x"), queue_settings("q"))).code() ==
-      "unavailable");
-  const auto ready = client.get("/readyz");
-  BOOST_TEST(ready.status == 503);
-  BOOST_TEST(ready.body.find("the log ends at position 1") != std::string::npos, ready.body);
-  BOOST_TEST(ask(client, "GetCheckpoint", "{}").code() == "data_loss");
-  BOOST_TEST(read(log.last()).find("\n4\n") != std::string::npos);
+  forge(log.database, kBackToOne);
+  BOOST_REQUIRE(wait_until([&] { return client.get("/readyz").status == 503; }, kSigned));
+  const std::string body = client.get("/readyz").body;
+  BOOST_TEST(body.find("behind the checkpoint") != std::string::npos, body);
+  BOOST_TEST(body.find("writ accept-log") != std::string::npos, body);
+}
+
+// Between two checkpoints only the service itself knows what it acknowledged.
+BOOST_AUTO_TEST_CASE(what_was_acknowledged_after_the_last_checkpoint_is_known_to_the_next_start) {
+  for (const bool noticed : {true, false}) BOOST_TEST_CONTEXT(noticed) {
+      const SignedLog log;
+      const std::vector<std::string> options = log.options();
+      {
+        WritProcess writ(options);
+        ApiClient client(writ.port());
+        write(client, 1);
+        BOOST_TEST(checkpoint(client).size.value == 1);
+        write(client, 3);
+        forge(log.database, kBackToOne);
+        if (noticed) write_refused(client);
+        BOOST_TEST(writ.stop() == 0);
+      }
+      std::vector<std::string> serve = {"serve", "--listen", "127.0.0.1:0"};
+      serve.insert(serve.end(), options.begin(), options.end());
+      const WritRun refused = run_writ(serve);
+      BOOST_TEST(refused.status == 1);
+      BOOST_TEST(refused.err.find("behind the checkpoint that was signed at position 4") !=
+                     std::string::npos,
+                 refused.err);
+      std::vector<std::string> accept = {"accept-log", "-m", "the disk is gone"};
+      accept.insert(accept.end(), options.begin(), options.end());
+      BOOST_TEST(run_writ(accept).out.find("accepted at position 2: ") == 0u);
+      const WritProcess again(options);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -74,6 +74,57 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_not_the_one_acknowledged_stops_the_writing) {
   }
 }
 
+// As a restore does that leaves the sessions alone.
+BOOST_AUTO_TEST_CASE(a_log_put_back_under_the_connection_stops_the_writing) {
+  for (const char* sql :
+       {"DELETE FROM events WHERE position = 2; UPDATE log_head SET (position, tree_size, root,"
+        " frontier) = (SELECT 1, 1, leaf_hash, leaf_hash FROM events)",
+        "UPDATE log_head SET log_id = decode('00112233445566778899aabbccddeeff', 'hex')"})
+    BOOST_TEST_CONTEXT(sql) {
+      LogFixture fixture;
+      SequencerOptions options = fixture.options();
+      Position kept;
+      Digest kept_root{};
+      options.keep = [&](Position position, const Digest& root) {
+        kept = position;
+        kept_root = root;
+      };
+      Sequencer sequencer(options, {counter_domain()});
+      accepted(submit(sequencer, counter_command({Add{"a", 1}})));
+      accepted(submit(sequencer, counter_command({Add{"a", 1}})));
+      const std::string root = fixture.text("SELECT encode(root, 'hex') FROM log_head");
+      fixture.owner.exec("ALTER TABLE events DISABLE TRIGGER ALL");
+      fixture.owner.exec(sql);
+      const std::int64_t before = fixture.events();
+      const auto result = submit(sequencer, counter_command({Add{"b", 1}}));
+      BOOST_CHECK_MESSAGE(is_error<StorageUnavailable>(result), error_text(result));
+      BOOST_CHECK(!sequencer.status().refuses.empty());
+      BOOST_CHECK_EQUAL(fixture.events(), before);
+      BOOST_CHECK_EQUAL(kept.value, 2);
+      BOOST_CHECK_EQUAL(hex(kept_root), root);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_was_acknowledged_last_is_kept_at_the_end) {
+  SequencerOptions options = this->options();
+  std::vector<std::int64_t> kept;
+  options.keep = [&](Position position, const Digest&) {
+    kept.push_back(position.value);
+    throw std::runtime_error("the disk is full");
+  };
+  Sequencer(options, {counter_domain()}).stop();
+  BOOST_CHECK(kept.empty());
+  {
+    Sequencer sequencer(options, {counter_domain()});
+    for (int i = 0; i < 3; ++i) accepted(submit(sequencer, counter_command({Add{"a", 1}})));
+    sequencer.stop();
+    BOOST_CHECK_EQUAL(kept.size(), 1u);
+  }
+  BOOST_CHECK_EQUAL(kept.front(), 3);
+  BOOST_REQUIRE(!warnings().empty());
+  BOOST_CHECK(warnings()[0].find("the disk is full") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(what_another_process_has_appended_is_no_reason_to_stop) {
   const auto sequencer = this->sequencer();
   accepted(submit(*sequencer, counter_command({Add{"a", 1}})));
