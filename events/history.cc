@@ -138,11 +138,12 @@ std::vector<std::optional<RecordedEvent>> read_states(Connection& connection,
   return states;
 }
 
-std::optional<RecordedEvent> read_event(Connection& connection, Position position) {
+RecordedEvent read_event(Connection& connection, Position position) {
   const pqxx::result rows = connection.exec_params(
       join({"SELECT ", kColumnsOfEvent, " FROM events e WHERE position = $1"}),
       {std::to_string(position.value)});
-  if (rows.empty()) return std::nullopt;
+  if (rows.empty())
+    throw CorruptLog("the event at position " + std::to_string(position.value) + " is missing");
   return event_of(rows[0]);
 }
 

@@ -50,8 +50,9 @@ std::vector<std::optional<RecordedEvent>> read_states(Connection& connection,
                                                       const std::vector<std::string>& streams,
                                                       Position position);
 
-/// One event, with all its columns.
-std::optional<RecordedEvent> read_event(Connection& connection, Position position);
+/// The event at a position that is not beyond the head, with all its columns. Throws CorruptLog
+/// when it is missing.
+RecordedEvent read_event(Connection& connection, Position position);
 
 /// The events at `positions`, the text of an array, in their order.
 std::vector<RecordedEvent> read_events(Connection& connection, const std::string& positions);

@@ -99,7 +99,7 @@ class Verification {
     for (std::int64_t size = before.position.value; size > 0; size /= kTileWidth)
       partial.push_back(tiles.hashes({static_cast<int>(partial.size()), size / kTileWidth}));
     Timestamp time{};
-    if (before.position.value > 0) time = read_event(connection_, before.position)->recorded_at;
+    if (before.position.value > 0) time = read_event(connection_, before.position).recorded_at;
     return EventChain(head.log_id, std::move(tree), std::move(partial), time,
                       [this](const std::string& stream) { return take_known(stream); });
   }
@@ -261,7 +261,7 @@ class Verification {
       throw CorruptLog("the frontier in log_head is not that of its root");
     // The head may have moved between the two readings.
     if (log.position == head.size && head.size.value > 0 &&
-        log.recorded_at != read_event(connection_, head.size)->recorded_at)
+        log.recorded_at != read_event(connection_, head.size).recorded_at)
       throw CorruptLog("the time in log_head is not that of the last event");
     check_nothing_beyond();
     for (const FoldedModel& model : models_)

@@ -117,7 +117,7 @@ audit::v1::RevertResponse AuditService::revert(const RequestContext& context,
             static_cast<std::int64_t>(request.version()))
       refuse({{"to_version", "version " + std::to_string(request.version()) +
                                  " is what the record says now; nothing to go back to"}});
-    RecordedEvent event = *read_event(connection, position);
+    RecordedEvent event = read_event(connection, position);
     *record.mutable_settings() = stored_settings(connection, event);
     return event;
   });
@@ -145,24 +145,22 @@ audit::v1::GetEventResponse AuditService::get_event(const RequestContext& contex
       refuse({{"position", "invalid position 0: the first event is at position 1"}});
     const Position position =
         checked_position(request.position(), read_head(connection).position, "position");
-    const std::optional<RecordedEvent> event = read_event(connection, position);
-    if (!event)
-      throw CorruptLog("the event at position " + std::to_string(position.value) + " is missing");
-    require_role(context, Role::kAuditor, scope_of(*event));
+    const RecordedEvent event = read_event(connection, position);
+    require_role(context, Role::kAuditor, scope_of(event));
     audit::v1::GetEventResponse response;
-    response.set_position(number(event->position));
-    response.set_stream(event->stream.value);
-    response.set_version(static_cast<std::uint64_t>(event->version.value));
-    response.set_type(event->type);
-    *response.mutable_time() = to_proto(event->recorded_at);
-    response.set_actor(event->actor);
-    response.set_reason(event->reason);
-    response.set_request_id(event->request_id);
-    response.set_command_id(event->command_id);
-    if (event->payload) response.set_payload(*event->payload);
-    if (event->payload_salt) response.set_payload_salt(*event->payload_salt);
-    response.set_envelope(event->envelope);
-    response.set_leaf_hash(event->leaf_hash.data(), event->leaf_hash.size());
+    response.set_position(number(event.position));
+    response.set_stream(event.stream.value);
+    response.set_version(static_cast<std::uint64_t>(event.version.value));
+    response.set_type(event.type);
+    *response.mutable_time() = to_proto(event.recorded_at);
+    response.set_actor(event.actor);
+    response.set_reason(event.reason);
+    response.set_request_id(event.request_id);
+    response.set_command_id(event.command_id);
+    if (event.payload) response.set_payload(*event.payload);
+    if (event.payload_salt) response.set_payload_salt(*event.payload_salt);
+    response.set_envelope(event.envelope);
+    response.set_leaf_hash(event.leaf_hash.data(), event.leaf_hash.size());
     return response;
   });
 }

@@ -199,6 +199,14 @@ BOOST_AUTO_TEST_CASE(from_a_checkpoint_on_only_what_came_after_is_read) {
   BOOST_CHECK(finding(before).starts_with("position 400: the payload"));
 }
 
+BOOST_AUTO_TEST_CASE(a_missing_event_at_the_checkpoint_is_named) {
+  write_many(250);  // a full tile, so that no hash of that event is asked of its row
+  const VerifiedBefore before = checkpoint();
+  BOOST_REQUIRE_EQUAL(before.position.value, 256);
+  tamper("DELETE FROM events WHERE position = 256");
+  BOOST_CHECK_EQUAL(finding(before), "the event at position 256 is missing");
+}
+
 BOOST_AUTO_TEST_CASE(what_is_erased_meanwhile_is_explained_by_an_event_beyond_the_head) {
   write_many(8'600);  // more than is read before progress is told for the first time
   struct Row {
