@@ -50,6 +50,7 @@ void add_erase_command(CommandSet& commands) {
   command.footer(
       "Who changed the record, when and why stays, and every proof holds on; what it said is "
       "gone.\n"
+      "The paths it changed stay, with the names of a map's entries, for `writ log --path`.\n"
       "What a record says now is not erased: change it first. Backups made before still have it.");
 }
 

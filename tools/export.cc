@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "events/note.h"
 #include "projections/export_check.h"
 #include "tools/checkpoint_file.h"
 #include "tools/client/options.h"
@@ -71,33 +72,37 @@ struct VerifyExportOptions {
   std::vector<std::string> keys;
 };
 
-Checkpoint signed_checkpoint(const std::string& file, const std::vector<std::string>& keys) {
-  try {
-    return read_signed_checkpoint(file, keys);
-  } catch (const std::invalid_argument& e) {
-    throw BadExport("the checkpoint " + file + ": " + e.what());
-  }
-}
-
-/// Whether it is wrong can be told of an export only.
-void check_is_export(const std::string& file) {
+std::ifstream open_export(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   if (!std::filesystem::is_regular_file(file) || !in)
     throw client::UsageError("cannot read " + file +
                              ": the file that `writ export` wrote is needed");
+  return in;
+}
+
+/// Another file is told as one, instead of as a line that cannot be read. An empty one is an export
+/// that was cut off.
+void check_begin(std::ifstream in, const std::string& file) {
   std::string begin(16, '\0');
   in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  if (in.gcount() == 0) return;
   for (const char* line : {"{\"envelope\":", "{\"settings\":", "{\"end\":"})
     if (begin.starts_with(line)) return;
-  throw client::UsageError(file + " is no export: it does not begin as what `writ export` writes");
+  throw BadExport(file + " is no export: it does not begin as what `writ export` writes");
+}
+
+int tell_wrong(const char* finding) {
+  std::cout << "wrong: " << finding << std::endl;
+  return kExitWrong;
 }
 
 int verify_export(const VerifyExportOptions& options) {
-  check_is_export(options.file);
+  std::ifstream in = open_export(options.file);
   try {
-    ExportTrust trust{signed_checkpoint(options.checkpoint, options.keys), std::nullopt};
+    ExportTrust trust{read_signed_checkpoint(options.checkpoint, options.keys), std::nullopt};
     if (!options.old_checkpoint.empty())
-      trust.old = signed_checkpoint(options.old_checkpoint, options.keys);
+      trust.old = read_signed_checkpoint(options.old_checkpoint, options.keys);
+    check_begin(std::move(in), options.file);
     CheckedExport checked;
     {
       ProgressLine line("verify-export", "bytes");
@@ -108,9 +113,10 @@ int verify_export(const VerifyExportOptions& options) {
     std::cout << "verified: " << checked.events << " events, " << checked.rows << " rows, root "
               << hex(trust.checkpoint.root) << std::endl;
     return kSuccess;
+  } catch (const BadSignature& e) {
+    return tell_wrong(e.what());
   } catch (const BadExport& e) {
-    std::cout << "wrong: " << e.what() << std::endl;
-    return kExitWrong;
+    return tell_wrong(e.what());
   }
 }
 

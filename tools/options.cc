@@ -82,8 +82,8 @@ makes the first token; from then on callers need one.)";
 constexpr char kAcceptNotes[] =
     R"(`writ serve` refuses a log that ends before the last checkpoint that it signed, or that is another one: a
 restored backup, a lagging replica, a past that was rewritten. When that is meant, this goes on from the log as
-it is: it records an event `log.accepted` that names both, and signs a new checkpoint. Run it with the options of
-`writ serve`, while that is stopped.)";
+it is: it records an event `log.accepted` that names both, and signs a new checkpoint. Whoever kept an older
+checkpoint will see a fork, and that event says why. Run it with the options of `writ serve`, while that is stopped.)";
 
 void add_limit_options(CLI::App& command, ServeOptions& options) {
   command

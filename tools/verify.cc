@@ -4,10 +4,10 @@
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 
 #include "events/connection.h"
 #include "events/errors.h"
+#include "events/note.h"
 #include "events/tiles.h"
 #include "projections/changed_paths_check.h"
 #include "projections/verify.h"
@@ -37,17 +37,13 @@ struct Before : VerifiedBefore {
 
 std::optional<Before> verified_before(const VerifyOptions& options) {
   if (options.checkpoint.empty()) return std::nullopt;
-  try {
-    const Checkpoint checkpoint = options.keys.empty()
-                                      ? read_trusted_checkpoint(options.checkpoint)
-                                      : read_signed_checkpoint(options.checkpoint, options.keys);
-    if (options.from >= 0 && options.from != checkpoint.size.value)
-      throw client::UsageError("the checkpoint is of " + std::to_string(checkpoint.size.value) +
-                               " events: --from must be that position, or left out");
-    return Before{{checkpoint.size, checkpoint.root}, checkpoint.log_id(), checkpoint.origin};
-  } catch (const std::invalid_argument& e) {
-    throw client::UsageError(options.checkpoint + ": " + e.what());
-  }
+  const Checkpoint checkpoint = options.keys.empty()
+                                    ? read_trusted_checkpoint(options.checkpoint)
+                                    : read_signed_checkpoint(options.checkpoint, options.keys);
+  if (options.from >= 0 && options.from != checkpoint.size.value)
+    throw client::UsageError("the checkpoint is of " + std::to_string(checkpoint.size.value) +
+                             " events: --from must be that position, or left out");
+  return Before{{checkpoint.size, checkpoint.root}, checkpoint.log_id(), checkpoint.origin};
 }
 
 /// Before its hashes are compared: those of another log would look like a past that was rewritten.
@@ -157,7 +153,12 @@ int verify_index_here(const VerifyOptions& options) {
 }
 
 int run(const VerifyOptions& options) {
-  const std::optional<Before> before = verified_before(options);
+  std::optional<Before> before;
+  try {
+    before = verified_before(options);
+  } catch (const BadSignature& e) {
+    return tell_wrong(e.what());
+  }
   if (!options.url.empty()) return verify_at_server(options, before);
   return options.projection.empty() ? verify_here(options, before) : verify_index_here(options);
 }
@@ -192,7 +193,8 @@ void add_verify_command(CommandSet& commands) {
   add_operate_options(command, *options);
   command.footer(
       "Ends with `verified: …`, or with `wrong: …`, which names the first position or key that is\n"
-      "wrong, and exit code 8. The service may go on meanwhile.");
+      "wrong, or a checkpoint that no --key signed, and exit code 8. The service may go on "
+      "meanwhile.");
 }
 
 }  // namespace writ

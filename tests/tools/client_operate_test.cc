@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "events/signing_keys.h"
 #include "tests/acceptance/tokens.h"
 #include "tests/tools/client_fixture.h"
 #include "tests/tools/middle_man.h"
@@ -146,11 +147,10 @@ BOOST_AUTO_TEST_CASE(says_whose_content_was_erased) {
   BOOST_TEST(has(ok({"show", "5"}), "log.erased"));
 }
 
-BOOST_AUTO_TEST_CASE(calls_no_export_wrong_that_cannot_be_read_or_is_none) {
+BOOST_AUTO_TEST_CASE(calls_no_export_wrong_that_cannot_be_read) {
   ok({"set", "run.default_queue=a"});
   const std::string log = file("log", ok({"export"}));
   const std::string note = file("note", "writ/0\n1\n" + std::string(43, 'A') + "=\n");
-  const std::string other = file("other", "a line of something else\n");
   const std::string missing = directory.path() / "missing";
   const struct {
     const char* name;
@@ -158,7 +158,6 @@ BOOST_AUTO_TEST_CASE(calls_no_export_wrong_that_cannot_be_read_or_is_none) {
   } rows[] = {
       {"missing", missing, "cannot read " + missing},
       {"a folder", directory.path(), "cannot read " + directory.path().string()},
-      {"another file", other, other + " is no export"},
       {"a key's file", log, "KEY is the text that `writ checkpoint --key` prints, no file"}};
   for (const auto& row : rows) BOOST_TEST_CONTEXT(row.name) {
       const WritRun refused =
@@ -221,6 +220,54 @@ BOOST_AUTO_TEST_CASE(tells_a_pace_once_there_is_one) {
   BOOST_TEST(has(told, "verify: events, 500 of 42997 done\n"), told);
   BOOST_TEST(has(told, "verify: events, 42997 of 42997 done, "), told);
   BOOST_TEST(has(told, "/s, 0 s left\n"), told);
+}
+
+BOOST_AUTO_TEST_CASE(tells_what_is_wrong_with_a_checkpoint_or_an_export_from_a_wrong_argument) {
+  make_signing_key(directory.path() / "key");
+  make_signing_key(directory.path() / "stranger");
+  const SigningKeys keys(directory.path() / "key");
+  const std::string key = keys.verifier_keys("writ/0")[0].text();
+  const std::string stranger =
+      SigningKeys(directory.path() / "stranger").verifier_keys("writ/0")[0].text();
+  const std::string note = keys.sign("writ/0", "writ/0\n1\n" + std::string(43, 'A') + "=\n");
+  const std::string good = file("good", note);
+  const std::string log = file("log", ok({"export"}));
+  const struct {
+    const char* name;
+    std::string checkpoint, key;
+    int status;
+    std::string says;
+  } rows[] = {
+      {"changed", file("changed", "writ/0\n2" + note.substr(8)), key, 8, "does not hold"},
+      {"by a stranger", good, stranger, 8, "is signed by none of the keys"},
+      {"of another log", file("of-another", keys.sign("writ/0", "writ/1" + note.substr(6, 48))),
+       key, 8, "it is of writ/1, and the key is not"},
+      {"cut off", file("cut", note.substr(0, note.size() - 9)), key, 2, "no signed note"},
+      {"another text", file("text", keys.sign("writ/0", "a\n")), key, 2, "this is no checkpoint"},
+      {"a folder", directory.path(), key, 2, "cannot read the checkpoint"},
+      {"missing", directory.path() / "missing", key, 2, "cannot read the checkpoint"},
+      {"no key", good, "nonsense", 2, "--key: "},
+  };
+  for (const auto& row : rows)
+    for (const Arguments& command : {Arguments{"verify"}, Arguments{"verify-export", log}})
+      BOOST_TEST_CONTEXT(row.name << ", " << command[0]) {
+        const WritRun told =
+            run(joined(command, {"--checkpoint", row.checkpoint, "--key", row.key}));
+        BOOST_TEST(told.status == row.status);
+        const bool wrong = row.status == 8;
+        BOOST_TEST(told.out.starts_with("wrong: ") == wrong, told.out);
+        BOOST_TEST(has(wrong ? told.out : told.err, row.says), told.out + told.err);
+      }
+  const std::pair<std::string, std::string> exports[] = {
+      {"", "wrong: the export was cut off"},
+      {"\xEF\xBB\xBF" + ok({"export"}), "is no export"},
+      {"a line of something else\n", "is no export"}};
+  for (const auto& [content, says] : exports) {
+    const WritRun told =
+        run({"verify-export", file("other", content), "--checkpoint", good, "--key", key});
+    BOOST_TEST(told.status == 8, told.err);
+    BOOST_TEST(has(told.out, says), told.out);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(says_how_a_reason_is_given_where_one_is_required) {
