@@ -1,11 +1,23 @@
 #include "tools/log_options.h"
 
 #include <CLI/CLI.hpp>
+#include <iostream>
 
 #include "events/cluster_home.h"
 #include "events/note.h"
 
 namespace writ {
+namespace {
+
+/// A group that may read it is no mistake: secrets are mounted so.
+void warn_of_readable_key(const std::filesystem::path& file) {
+  using std::filesystem::perms;
+  if ((std::filesystem::status(file).permissions() & perms::others_read) == perms::none) return;
+  std::cerr << "writ: warning: everybody on this machine may read the signing key in "
+            << file.string() << " and sign for the log: chmod 600 " << file.string() << std::endl;
+}
+
+}  // namespace
 
 void add_log_options(CLI::App& command, LogOptions& options) {
   command
@@ -40,7 +52,10 @@ std::unique_ptr<CheckpointSigner> make_signer(const LogOptions& options,
   signer.key_file = signer.make_key ? directory / "signing-key" : options.signing_key;
   signer.last_file = directory / "checkpoint";
   signer.log_name = options.log_name;
-  return std::make_unique<CheckpointSigner>(std::move(signer), log_id);
+  const std::filesystem::path key_file = signer.key_file;
+  auto made = std::make_unique<CheckpointSigner>(std::move(signer), log_id);
+  warn_of_readable_key(key_file);
+  return made;
 }
 
 }  // namespace writ

@@ -2,9 +2,16 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
+#include <filesystem>
+#include <iostream>
 #include <map>
+#include <sstream>
 #include <string>
 #include <vector>
+
+#include "events/sha256.h"
+#include "events/signing_keys.h"
+#include "tools/log_options.h"
 
 namespace writ {
 namespace {
@@ -250,6 +257,9 @@ BOOST_AUTO_TEST_CASE(help_names_every_environment_variable_and_the_exit_codes) {
         "WRIT_MIGRATE_URL", "WRIT_STARTUP_TIMEOUT", "WRIT_ALLOW_ANONYMOUS", "WRIT_ACCEPT_CLOCK",
         "WRIT_READ_CONNECTIONS", "WRIT_BATCH_LIMIT", "WRIT_MAX_BODY_BYTES", "WRIT_LOG_LEVEL"})
     BOOST_TEST(serve_help.text.find(part) != std::string::npos, part);
+  const std::string erase_help = answer({"erase", "--help"}).text;
+  BOOST_TEST(erase_help.find("with the names of a map's entries") != std::string::npos, erase_help);
+  BOOST_TEST(answer({"accept-log", "--help"}).text.find("a fork") != std::string::npos);
   BOOST_TEST(answer({"--version"}).text.starts_with("writ "));
 }
 
@@ -274,6 +284,29 @@ BOOST_AUTO_TEST_CASE(the_operators_commands_are_tasks_or_say_what_they_miss) {
            {"erase", "--position", "x", "-m", "why"},
        })
     BOOST_TEST(std::get<Answer>(parse(bad)).exit_code == kUsageError, bad[0]);
+}
+
+BOOST_AUTO_TEST_CASE(a_signing_key_that_everybody_may_read_is_warned_of) {
+  namespace fs = std::filesystem;
+  const fs::path data = fs::temp_directory_path() / ("writ-options-" + hex(random_bytes(8)));
+  fs::create_directory(data);
+  for (const bool own : {true, false}) {
+    LogOptions options;
+    if (!own) options.signing_key = data / "given";
+    const fs::path key = data / (own ? "signing-key" : "given");
+    make_signing_key(key);
+    for (const unsigned mode : {0600u, 0440u, 0640u, 0644u, 0604u}) {
+      fs::permissions(key, fs::perms(mode));
+      const std::ostringstream told;
+      std::streambuf* const before = std::cerr.rdbuf(told.rdbuf());
+      make_signer(options, data, true, "0123");
+      std::cerr.rdbuf(before);
+      const bool warns = (mode & 4u) != 0;
+      BOOST_TEST(told.str().starts_with("writ: warning: ") == warns, told.str());
+      BOOST_TEST(told.str().ends_with(": chmod 600 " + key.string() + "\n") == warns, told.str());
+    }
+  }
+  fs::remove_all(data);
 }
 
 BOOST_AUTO_TEST_CASE(the_continuous_check_can_be_paced_and_turned_off) {
