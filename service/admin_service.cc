@@ -12,6 +12,7 @@
 #include "events/connection.h"
 #include "events/erasure.h"
 #include "events/errors.h"
+#include "events/history.h"
 #include "projections/changed_paths_check.h"
 #include "projections/export.h"
 #include "projections/read_models.h"
@@ -208,7 +209,18 @@ void export_lines(const AdminSources& sources, const admin::v1::ExportRequest& r
                          " is what its record says now; change the record first, then erase");
 }
 
-admin::v1::EraseResponse erase(Sequencer& sequencer, const RequestContext& context,
+/// Which settings an event changed is only known from its content: the index has to know it before
+/// that is erased.
+void let_index_come_along(const AdminSources& sources, const RequestContext& context) {
+  const Position head = sources.pool.read(
+      context.deadline, [](Connection& connection) { return read_head(connection).position; });
+  try {
+    sources.changed_paths.wait_for(head, context.deadline);
+  } catch (const CorruptLog&) {  // it has stopped for good, and what is erased may be why
+  }
+}
+
+admin::v1::EraseResponse erase(const AdminSources& sources, const RequestContext& context,
                                const admin::v1::EraseRequest& request) {
   constexpr std::uint64_t kLargest = std::numeric_limits<std::int64_t>::max();
   const std::string reason = request.reason().empty() ? context.reason : request.reason();
@@ -234,7 +246,8 @@ admin::v1::EraseResponse erase(Sequencer& sequencer, const RequestContext& conte
   command.idempotency_key = context.idempotency_key;
   command.fingerprint = command_fingerprint("Erase", {}, {}, position);
   command.deadline = context.deadline;
-  const Outcome outcome = sequencer.submit(std::move(command));
+  let_index_come_along(sources, context);
+  const Outcome outcome = sources.sequencer.submit(std::move(command));
   if (const auto* rejected = std::get_if<Rejected>(&outcome))
     throw_refused(std::any_cast<ErasureRefused>(rejected->why), position);
   admin::v1::EraseResponse response;
@@ -273,7 +286,7 @@ void register_admin_service(Router& router, const AdminSources& sources) {
   router.unary<EraseRequest, EraseResponse>(
       find_method(EraseRequest::descriptor(), "AdminService", "Erase"),
       [&sources](const RequestContext& context, const EraseRequest& request) {
-        return erase(sources.sequencer, context, request);
+        return erase(sources, context, request);
       });
 }
 

@@ -2,7 +2,9 @@
 
 #include <string>
 
+#include "events/connection_pool.h"
 #include "events/sequencer.h"
+#include "projections/changed_paths.h"
 #include "service/checkpoints.h"
 #include "service/connect.h"
 
@@ -13,6 +15,8 @@ struct AdminSources {
   std::string conninfo;  ///< Each long piece of work makes connections of its own.
   Sequencer& sequencer;  ///< Has the erasure's domain.
   Checkpoints& checkpoints;
+  ConnectionPool& pool;
+  const ChangedPaths& changed_paths;
 };
 
 /// Serves `writ.admin.v1.AdminService`: rebuild, verify, export and erase. At most two of the long

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <chrono>
 
+#include "events/log_domain.h"
 #include "events/sha256.h"
 #include "projections/changed_paths.h"
 #include "projections/settings.h"
@@ -37,6 +38,8 @@ ScopeKey scope_of(const RecordedEvent& event) {
   return parse_storage_key(
       std::string_view(event.stream.value).substr(kSettingsStreamPrefix.size()));
 }
+
+bool is_of_log(const RecordedEvent& event) { return event.stream.value == kLogStream; }
 
 /// `2:POSITION:FILTER:LOG`, in base64.
 constexpr std::string_view kCursorStart = "2:";
@@ -133,11 +136,13 @@ std::map<std::string, std::string> detail_of(const RecordedEvent& event) {
   return detail;
 }
 
+bool is_change(const RecordedEvent& event) { return is_settings(event) || is_of_log(event); }
+
 Change to_change(const EventInHistory& one, const std::string& org) {
   const RecordedEvent& event = one.event;
   Change change;
   change.set_position(static_cast<std::uint64_t>(event.position.value));
-  *change.mutable_key() = settings_key(scope_of(event), org);
+  if (is_settings(event)) *change.mutable_key() = settings_key(scope_of(event), org);
   change.set_version(static_cast<std::uint64_t>(event.version.value));
   change.set_type(event.type);
   change.set_actor(event.actor);
@@ -147,7 +152,7 @@ Change to_change(const EventInHistory& one, const std::string& org) {
   change.set_command_id(event.command_id);
   for (const auto& [name, value] : detail_of(event)) (*change.mutable_detail())[name] = value;
   change.set_erased(!event.payload || (one.previous.value != 0 && !one.previous_payload));
-  if (change.erased()) return change;
+  if (change.erased() || !is_settings(event)) return change;
   for (audit::v1::LeafChange& leaf : leaf_changes(one)) *change.add_leaves() = std::move(leaf);
   return change;
 }
@@ -188,10 +193,15 @@ bool ChangeMatcher::covers(const ScopeKey& key) const {
   return false;
 }
 
+bool ChangeMatcher::covers(const RecordedEvent& event) const {
+  if (is_settings(event)) return covers(scope_of(event));
+  // An event about the log is of no record and no setting.
+  return is_of_log(event) && !key_ && !has_path();
+}
+
 bool ChangeMatcher::wants(const RecordedEvent& event) const {
   const auto position = static_cast<std::uint64_t>(event.position.value);
-  return is_settings(event) && covers(scope_of(event)) &&
-         (filter_.actor().empty() || event.actor == filter_.actor()) &&
+  return covers(event) && (filter_.actor().empty() || event.actor == filter_.actor()) &&
          (!since_ || event.recorded_at >= *since_) && (!until_ || event.recorded_at < *until_) &&
          position >= filter_.from_position() &&
          (filter_.to_position() == 0 || position <= filter_.to_position());

@@ -21,7 +21,10 @@ Timestamp checked_time(const google::protobuf::Timestamp& time, const std::strin
 /// What an event's envelope says under `detail`. Throws CorruptLog.
 std::map<std::string, std::string> detail_of(const RecordedEvent& event);
 
-/// A change of settings as the API tells it; `org` is echoed in its key.
+/// Whether an event is told as a change: one of settings, or about the log itself.
+bool is_change(const RecordedEvent& event);
+
+/// A change as the API tells it; `org` is echoed in its key. One about the log has no key.
 audit::v1::Change to_change(const EventInHistory& one, const std::string& org);
 
 /// Which changes a caller wants, checked.
@@ -47,6 +50,7 @@ class ChangeMatcher {
 
  private:
   bool covers(const ScopeKey& key) const;
+  bool covers(const RecordedEvent& event) const;
 
   audit::v1::ChangeFilter filter_;
   std::optional<ScopeKey> key_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "projections/settings.h"
 #include "service/audit_changes.h"
 
 namespace writ {
@@ -75,7 +74,7 @@ bool ChangeFeed::wanted() const {
 
 void ChangeFeed::add(const EventInHistory& one) {
   std::shared_ptr<const FedChange> fed;
-  if (one.event.stream.value.starts_with(kSettingsStreamPrefix)) {
+  if (is_change(one.event)) {
     audit::v1::Change change = to_change(one, "");
     auto response = response_of(change);
     fed.reset(new FedChange{one.event, std::move(change), SharedMessage(std::move(response))});

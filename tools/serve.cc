@@ -227,7 +227,7 @@ struct Parts {
         check(continuous_check(options, serving)),
         identity(identity_options(options.callers, options.database.data_directory)),
         authenticator(identity, warn),
-        admin{serving, sequencer, checkpoints},
+        admin{serving, sequencer, checkpoints, audit_pool, changed_paths},
         proofs(proof_sources(options, audit_pool, checkpoints, authenticator)) {}
 
   const std::string serving;

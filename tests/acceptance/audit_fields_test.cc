@@ -176,4 +176,54 @@ BOOST_FIXTURE_TEST_CASE(outlives_the_process, Service) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
+BOOST_AUTO_TEST_SUITE(what_was_done_to_the_log)
+
+/// The positions that a filter finds, newest first.
+std::vector<std::string> found(ApiClient& client, const std::string& filter) {
+  const HttpAnswer answer = client.send("POST", "/writ.audit.v1.AuditService/ListChanges",
+                                        "application/json", R"({"filter":)" + filter + "}");
+  BOOST_REQUIRE_MESSAGE(answer.status == 200, answer.body);
+  std::vector<std::string> positions;
+  const Json page = answer.json();
+  if (const Json* changes = page.find("changes"))
+    for (const Json& change : changes->elements())
+      positions.push_back(change.at("position").text());
+  return positions;
+}
+
+BOOST_FIXTURE_TEST_CASE(is_listed_with_the_changes_of_all_records, Service) {
+  client.call("CreateSettings", create("a", "one"));
+  client.call("UpdateSettings", update("a", "two", 1));
+  BOOST_REQUIRE(client
+                    .send("POST", "/writ.admin.v1.AdminService/Erase", "application/json",
+                          R"({"position":"1"})", {{"Writ-Reason", "a secret"}})
+                    .status == 200);
+  using Positions = std::vector<std::string>;
+  const struct {
+    const char* filter;
+    Positions positions;
+  } rows[] = {
+      {"{}", {"3", "2", "1"}},
+      {R"({"actor":"anonymous"})", {"3", "2", "1"}},
+      {R"({"fromPosition":"3"})", {"3"}},
+      {R"({"key":{"domain":"a"}})", {"2", "1"}},
+      {R"({"key":{},"below":true})", {"2", "1"}},
+      {R"({"path":"run"})", {"2", "1"}},
+  };
+  for (const auto& row : rows) BOOST_TEST(found(client, row.filter) == row.positions, row.filter);
+  const Json change = client
+                          .send("POST", "/writ.audit.v1.AuditService/ListChanges",
+                                "application/json", R"({"filter":{"fromPosition":"3"}})")
+                          .json()
+                          .at("changes")
+                          .elements()
+                          .at(0);
+  BOOST_TEST(change.find("key") == nullptr);
+  BOOST_TEST(change.at("type").text() == "log.erased");
+  BOOST_TEST(change.at("reason").text() == "a secret");
+  BOOST_TEST(change.at("detail").at("erased_position").text() == "1");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
 }  // namespace writ::test

@@ -150,6 +150,31 @@ BOOST_AUTO_TEST_CASE(sees_a_change_as_it_comes_and_only_what_is_wanted) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(sees_what_is_done_to_the_log_when_it_is_of_all_records) {
+  const TestDatabase database;
+  WritProcess writ(database);
+  ApiClient client(writ.port());
+  client.call("CreateSettings", create_json(key_json("d"), queue_settings("one")));
+  client.call("UpdateSettings", update_json(key_json("d"), queue_settings("two"), 1));
+  Watch live(writ.port(), -1), later(writ.port(), 2);
+  Watch of_domain(writ.port(), 2, Json::object({{"key", key_json("d")}}));
+  BOOST_REQUIRE(live.begins() && later.begins() && of_domain.begins());
+  BOOST_REQUIRE(client
+                    .send("POST", "/writ.admin.v1.AdminService/Erase", "application/json",
+                          R"({"position":"1"})", {{"Writ-Reason", "a secret"}})
+                    .status == 200);
+  client.call("UpdateSettings", update_json(key_json("d"), queue_settings("three"), 2));
+  const auto at_end = [](const Watched& told) { return told.resume >= 4; };
+  for (Watch* watch : {&live, &later, &of_domain}) BOOST_REQUIRE(watch->until(at_end));
+  Watch again(writ.port(), 2);
+  BOOST_REQUIRE(again.until(at_end));
+  const std::vector<long> both = {3, 4}, changed = {4};
+  BOOST_TEST(live.stop().positions == both, boost::test_tools::per_element());
+  BOOST_TEST(later.stop().positions == both, boost::test_tools::per_element());
+  BOOST_TEST(again.stop().positions == both, boost::test_tools::per_element());
+  BOOST_TEST(of_domain.stop().positions == changed, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(goes_on_when_the_database_lost_all_its_connections) {
   const TestDatabase database;
   WritProcess writ(database);

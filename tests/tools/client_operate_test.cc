@@ -144,7 +144,13 @@ BOOST_AUTO_TEST_CASE(says_whose_content_was_erased) {
   BOOST_TEST(has(after, "(what it changed is not known: the content of the version before was"),
              after);
   BOOST_TEST(!has(after, "(erased)"), after);
-  BOOST_TEST(has(ok({"show", "5"}), "log.erased"));
+  const std::string erasure = ok({"show", "5"});
+  BOOST_TEST(has(erasure, "log.erased"), erasure);
+  BOOST_TEST(has(erasure, "erased_position: 2\n"), erasure);
+  BOOST_TEST(!has(log, "log.erased"), log);
+  const std::string all = ok({"log", "--limit", "1"});
+  for (const char* part : {"(the log)", "log.erased", "erased_position: 2", "\"a secret\""})
+    BOOST_TEST(has(all, part), all);
 }
 
 BOOST_AUTO_TEST_CASE(calls_no_export_wrong_that_cannot_be_read) {

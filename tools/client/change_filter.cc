@@ -65,13 +65,15 @@ void ChangeTable::add(const audit::v1::Change& change) {
                         ? "(the content was erased)"
                         : "(this event's content or that of the version before was erased)",
                     Colour::kDim});
+  if (!change.has_key()) what.push_back(printable(change.type()));
   if (what.empty()) what.push_back({"(says what it said before)", Colour::kDim});
   for (const auto& [name, value] : change.detail())
     what.push_back({printable(name) + ": " + printable(value), Colour::kDim});
   if (!change.reason().empty()) what.push_back({quote(change.reason()), Colour::kBold});
-  std::vector<Table::Cell> row = {std::to_string(change.position()), time_text(change.time()),
-                                  printable(change.actor()),         scope_name(change.key()),
-                                  std::to_string(change.version()),  what.front()};
+  std::vector<Table::Cell> row = {
+      std::to_string(change.position()), time_text(change.time()),
+      printable(change.actor()),         change.has_key() ? scope_name(change.key()) : "(the log)",
+      std::to_string(change.version()),  what.front()};
   for (std::size_t i = 0; i < what.size(); ++i) {
     if (i > 0) row = {"", "", "", "", "", what[i]};
     rows_->table.add(row);

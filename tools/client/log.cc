@@ -98,6 +98,8 @@ void print_leaves(Api& api, const audit::v1::GetEventResponse& event) {
   for (const auto& change : page.changes()) {
     std::cout << "\n";
     print_changes({change.leaves().begin(), change.leaves().end()});
+    for (const auto& [name, value] : change.detail())
+      std::cout << painted(printable(name) + ": " + printable(value), Colour::kDim) << "\n";
     if (change.erased() && event.has_payload())
       std::cout << painted(
                        "(what it changed is not known: the content of the version before was "
