@@ -60,7 +60,7 @@ int export_log(const ExportOptions& options) {
             });
   }
   if (!std::cout.flush()) throw std::runtime_error("cannot write the export");
-  if (!result) throw client::ConnectionLost("the server ended the answer too early");
+  if (!result) throw client::ConnectionLost("the server ended the answer too early; run it again");
   if (request.checkpoint()) write_checkpoint(options.checkpoint, result->checkpoint());
   std::cerr << "exported: " << result->position() << " events, " << result->rows() << " rows, root "
             << hex(result->root()) << std::endl;

@@ -97,7 +97,7 @@ int verify_at_server(const VerifyOptions& options, const std::optional<Before>& 
       return true;
     });
   }
-  if (!result) throw client::ConnectionLost("the server ended the answer too early");
+  if (!result) throw client::ConnectionLost("the server ended the answer too early; run it again");
   if (!result->finding().empty()) return tell_wrong(result->finding());
   if (!options.projection.empty())
     return tell_right(CheckedIndex{{static_cast<std::int64_t>(result->position())},
