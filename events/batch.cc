@@ -202,6 +202,7 @@ void Batch::start_at(LogHead head, const std::string& frontier, Timestamp clock,
   head_ = std::move(head);
   next_position_ = first_position();
   tree_ = frontier_at(head_.position, from_hex(frontier));
+  root_at_head_ = tree_.root();
   refuse_clock(clock);
   now_ = std::max(clock, head_.recorded_at);
 }

@@ -40,8 +40,9 @@ class Batch final : public Reader {
   /// ConnectionLost the outcome is unknown; after StorageError nothing is committed.
   void commit();
 
-  /// The head that it found and locked.
+  /// The head that it found and locked, and the tree's root there.
   const LogHead& head() const { return head_; }
+  const Digest& root_at_head() const { return root_at_head_; }
   /// What the transaction appended: command ids at consecutive positions from `first_position`.
   Position first_position() const { return {head_.position.value + 1}; }
   const std::vector<std::string>& command_ids() const { return command_ids_; }
@@ -89,6 +90,7 @@ class Batch final : public Reader {
   Timestamp now_{};
   Position next_position_;
   Frontier tree_;  // of what is written
+  Digest root_at_head_{};
 
   std::unordered_map<std::string, Known> states_;
   std::map<const Command*, std::exception_ptr> unloadable_;  // their streams could not be named

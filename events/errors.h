@@ -11,6 +11,11 @@ class StorageUnavailable : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The log is not the one that it was, so nothing is written any more. The command had no effect.
+class WritingStopped : public StorageUnavailable {
+  using StorageUnavailable::StorageUnavailable;
+};
+
 /// A read model has not come as far as the answer needs. Retry soon (503).
 class ReadModelBehind : public std::runtime_error {
   using std::runtime_error::runtime_error;

@@ -168,7 +168,7 @@ void Sequencer::stop() {
     std::unique_lock lock(mutex_);
     arrived_.wait(lock, [this] { return !busy_; });
   }
-  keep_acknowledged();
+  keep_known();
 }
 
 SequencerStatus Sequencer::status() const {
@@ -271,7 +271,7 @@ bool Sequencer::attempt(std::vector<Waiting>& waiting) {
   Batch batch(*connection_, domains_);
   std::vector<CommandResult> results =
       batch.run(commands, [this](Timestamp clock) { check_clock(clock); });
-  if (batch.head().log_id != log_id_ || batch.head().position < acknowledged_) {
+  if (!is_continued(batch)) {
     // It was put back under the connection. Connecting again finds that out and says how.
     connection_.reset();
     return false;
@@ -309,12 +309,10 @@ void Sequencer::one_by_one(std::vector<Waiting>& batch) {
 
 void Sequencer::acknowledge(const Batch& batch, std::chrono::nanoseconds commit_time) {
   const auto events = static_cast<std::int64_t>(batch.command_ids().size());
-  acknowledged_.value = batch.first_position().value + events - 1;
-  acknowledged_hash_ = batch.last_leaf_hash();
-  acknowledged_root_ = batch.root();
+  known_ = {{batch.head().position.value + events}, batch.last_leaf_hash(), batch.root()};
   options_.committed({batch.command_ids().size(), commit_time});
   const std::lock_guard lock(mutex_);
-  status_.head = acknowledged_;
+  status_.head = known_.position;
   ++status_.batches;
   status_.events += static_cast<std::uint64_t>(events);
 }
@@ -365,7 +363,7 @@ Sequencer::Resolution Sequencer::look_for(const Batch& batch) {
 void Sequencer::ensure_connected() {
   {
     const std::lock_guard lock(mutex_);
-    if (!status_.refuses.empty()) throw StorageUnavailable(status_.refuses);
+    if (!status_.refuses.empty()) throw WritingStopped(status_.refuses);
   }
   if (connection_ && connection_->usable()) return;
   connection_.reset();
@@ -386,42 +384,70 @@ void Sequencer::check_head(Connection& connection) {
   const TreeHead head = read_tree_head(connection);
   if (log_id_.empty()) log_id_ = head.log_id;
   const std::string trouble = trouble_of(connection, head, last);
+  if (trouble.empty() && head.size > known_.position)
+    known_ = {head.size, hash_at(connection, head.size), head.root};
   connection.exec("COMMIT");
   if (!trouble.empty()) refuse(trouble);
   const std::lock_guard lock(mutex_);
   status_.head = std::max(status_.head, head.size);
 }
 
+std::string Sequencer::hash_at(Connection& connection, Position position) const {
+  const pqxx::result rows =
+      connection.exec_params("SELECT encode(leaf_hash, 'hex') FROM events WHERE position = $1",
+                             {std::to_string(position.value)});
+  return rows.empty() ? "" : rows[0][0].c_str();
+}
+
+/// Whether the log that the batch has locked is the one that it was: a restore may leave the
+/// connection alone. Nothing but a comparison, unless somebody else has written.
+bool Sequencer::is_continued(const Batch& batch) {
+  const LogHead& head = batch.head();
+  if (head.log_id != log_id_ || head.position < known_.position) return false;
+  if (head.position == known_.position && known_.position.value > 0 &&
+      batch.root_at_head() != known_.root)
+    return false;
+  if (head.position > known_.position && known_.position.value > 0 &&
+      hash_at(*connection_, known_.position) != known_.hash)
+    return false;
+  const std::optional<Checkpoint> last = options_.last_checkpoint();
+  if (!last || last->size <= known_.position) return true;
+  return last->size <= head.position && root_at(*connection_, last->size) == last->root;
+}
+
 /// "" when the log is what this process and the last checkpoint know, and its tree is whole.
 std::string Sequencer::trouble_of(Connection& connection, const TreeHead& head,
                                   const std::optional<Checkpoint>& last) const {
   if (head.log_id != log_id_) return "the database holds another log than before";
-  const std::string acknowledged = std::to_string(acknowledged_.value);
-  if (head.size < acknowledged_)
+  const std::string known = std::to_string(known_.position.value);
+  if (head.size < known_.position)
     return "the log ends at position " + std::to_string(head.size.value) + ", behind position " +
-           acknowledged + " that was acknowledged: a restored backup or a lagging replica";
-  const pqxx::result rows = connection.exec_params(
-      "SELECT encode(leaf_hash, 'hex') FROM events WHERE position = $1", {acknowledged});
-  if (acknowledged_.value > 0 && (rows.empty() || rows[0][0].c_str() != acknowledged_hash_))
-    return "the log has another event at position " + acknowledged +
-           " than the one acknowledged: a restored backup or a lagging replica";
+           known + " that was acknowledged: a restored backup or a lagging replica" + way_on();
+  if (known_.position.value > 0 && hash_at(connection, known_.position) != known_.hash)
+    return "the log has another event at position " + known +
+           " than the one acknowledged: a restored backup or a lagging replica" + way_on();
   if (std::string trouble = trouble_of_tree(connection, head); !trouble.empty()) return trouble;
-  if (acknowledged_.value > 0 && root_at(connection, acknowledged_) != acknowledged_root_)
-    return "the log before position " + acknowledged + " is not the one acknowledged";
+  if (known_.position.value > 0 && root_at(connection, known_.position) != known_.root)
+    return "the log before position " + known + " is not the one acknowledged" + way_on();
   if (!last) return "";
   const std::string trouble = trouble_with_checkpoint(connection, head, *last);
   return trouble.empty() ? "" : trouble + kWayOn;
 }
 
+/// What an operator may do about a log that is not the one known.
+std::string Sequencer::way_on() const {
+  return options_.keep ? kWayOn : "; if that is meant, start the service again";
+}
+
 void Sequencer::refuse(const std::string& why) {
   if (!started_) throw StartError(why);
-  keep_acknowledged();
+  keep_known();
   stop_writing(why);
-  throw StorageUnavailable(why);
+  throw WritingStopped(why);
 }
 
 void Sequencer::stop_writing(const std::string& why) {
-  const std::string line = why + "; writing is stopped until the service is started again";
+  const std::string line = "writing is stopped: " + why;
   {
     const std::lock_guard lock(mutex_);
     if (!status_.refuses.empty()) return;
@@ -430,10 +456,10 @@ void Sequencer::stop_writing(const std::string& why) {
   options_.warn(line);
 }
 
-void Sequencer::keep_acknowledged() const {
-  if (acknowledged_.value == 0) return;
+void Sequencer::keep_known() const {
+  if (known_.position.value == 0 || !options_.keep) return;
   try {
-    options_.keep(acknowledged_, acknowledged_root_);
+    options_.keep(known_.position, known_.root);
   } catch (const std::exception& e) {
     options_.warn("what was acknowledged last cannot be kept: " + std::string(e.what()));
   }

@@ -42,9 +42,10 @@ struct SequencerOptions {
   /// The last checkpoint that was signed of the log, from outside the database, which is held
   /// against it at the start and on every new connection.
   std::function<std::optional<Checkpoint>()> last_checkpoint = [] { return std::nullopt; };
-  /// Told the newest event that was acknowledged and the tree's root with it, when the log turns
+  /// Told the newest position known to be committed and the tree's root there, when the log turns
   /// out not to continue it and when the sequencer stops: so that the next start knows as much.
-  std::function<void(Position, const Digest&)> keep = [](Position, const Digest&) {};
+  /// Empty when nobody keeps it.
+  std::function<void(Position, const Digest&)> keep;
   /// Called after each commit, before its callers are answered; must be quick.
   std::function<void(const CommittedBatch&)> committed = [](const CommittedBatch&) {};
 };
@@ -86,7 +87,8 @@ class Sequencer {
   /// Answers what is queued and ends the thread. New commands get StorageUnavailable.
   void stop();
 
-  /// Stops the writing for good, because of what somebody else found out about the log.
+  /// Stops the writing for good, because of what somebody else found out: that the log does not
+  /// continue the last checkpoint.
   void stop_writing(const std::string& why);
 
   SequencerStatus status() const;
@@ -117,7 +119,10 @@ class Sequencer {
                          const std::optional<Checkpoint>& last) const;
   void check_clock(Timestamp database_clock);
   void refuse(const std::string& why);
-  void keep_acknowledged() const;
+  void keep_known() const;
+  bool is_continued(const Batch& batch);
+  std::string hash_at(Connection& connection, Position position) const;
+  std::string way_on() const;
   void acknowledge(const Batch& batch, std::chrono::nanoseconds commit_time);
   void begin_work();
 
@@ -144,9 +149,14 @@ class Sequencer {
   // Of whoever has set busy_.
   std::unique_ptr<Connection> connection_;
   std::string log_id_;
-  Position acknowledged_;
-  std::string acknowledged_hash_;
-  Digest acknowledged_root_{};
+  // The newest position known to be committed: found on connecting, or acknowledged. It continues
+  // the last checkpoint of when it was found.
+  struct Known {
+    Position position;
+    std::string hash;  // of its leaf, in hex
+    Digest root{};     // of the tree there
+  };
+  Known known_;
   bool started_ = false;      // what the constructor checks has been found good
   bool lost_ = false;         // the database, when last asked
   bool got_through_ = false;  // the batch at hand, or a part of it

@@ -17,6 +17,10 @@ std::optional<ConnectError> translate_storage_error(std::exception_ptr error) {
     return ConnectError(Code::kUnavailable, e.what());
   } catch (const ReadModelBehind& e) {
     return ConnectError(Code::kUnavailable, e.what());
+  } catch (const WritingStopped&) {
+    return ConnectError(Code::kUnavailable,
+                        "nothing is written any more: the log is not the one that it was; an"
+                        " operator must look at it");
   } catch (const StorageUnavailable&) {
     // The exception's own text may name hosts and roles; it is in the log.
     return ConnectError(Code::kUnavailable, "the database is unavailable; try again later");

@@ -12,6 +12,7 @@
 #include "projections/export_check.h"
 #include "tools/checkpoint_file.h"
 #include "tools/client/options.h"
+#include "tools/client/printable.h"
 #include "tools/exit_codes.h"
 #include "tools/operate.h"
 #include "tools/progress_line.h"
@@ -92,7 +93,7 @@ void check_begin(std::ifstream in, const std::string& file) {
 }
 
 int tell_wrong(const char* finding) {
-  std::cout << "wrong: " << finding << std::endl;
+  std::cout << "wrong: " << client::printable(finding) << std::endl;
   return kExitWrong;
 }
 

@@ -13,6 +13,7 @@
 #include "projections/verify.h"
 #include "tools/checkpoint_file.h"
 #include "tools/client/options.h"
+#include "tools/client/printable.h"
 #include "tools/exit_codes.h"
 #include "tools/operate.h"
 #include "tools/option_checks.h"
@@ -72,7 +73,7 @@ int tell_right(const CheckedIndex& index) {
 }
 
 int tell_wrong(const std::string& finding) {
-  std::cout << "wrong: " << finding << std::endl;
+  std::cout << "wrong: " << client::printable(finding) << std::endl;
   return kExitWrong;
 }
 

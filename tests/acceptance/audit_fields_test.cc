@@ -1,5 +1,7 @@
 #include <boost/test/unit_test.hpp>
+#include <future>
 
+#include "events/connection.h"
 #include "tests/acceptance/api_client.h"
 #include "tests/acceptance/log_checks.h"
 #include "tests/acceptance/tokens.h"
@@ -189,6 +191,26 @@ std::vector<std::string> found(ApiClient& client, const std::string& filter) {
     for (const Json& change : changes->elements())
       positions.push_back(change.at("position").text());
   return positions;
+}
+
+// The index of changed settings learns what an event changed from its content.
+BOOST_FIXTURE_TEST_CASE(is_done_once_the_index_knows_what_is_erased, Service) {
+  Connection owner(database.owner());
+  owner.exec("BEGIN; LOCK TABLE writ.changed_paths IN ACCESS EXCLUSIVE MODE");
+  client.call("CreateSettings", create("a", "one"));
+  client.call("UpdateSettings", update("a", "two", 1));
+  auto erased = std::async(std::launch::async, [&] {
+    ApiClient other(writ.port());
+    return other
+        .send("POST", "/writ.admin.v1.AdminService/Erase", "application/json",
+              R"({"position":"1"})", {{"Writ-Reason", "a secret"}})
+        .status;
+  });
+  BOOST_TEST((erased.wait_for(std::chrono::seconds(1)) == std::future_status::timeout));
+  owner.exec("COMMIT");
+  BOOST_TEST(erased.get() == 200);
+  const std::vector<std::string> both = {"2", "1"};
+  BOOST_TEST(found(client, R"({"path":"run"})") == both, boost::test_tools::per_element());
 }
 
 BOOST_FIXTURE_TEST_CASE(is_listed_with_the_changes_of_all_records, Service) {

@@ -106,9 +106,10 @@ const std::string kEndSessions =
 constexpr std::chrono::seconds kSigned{60};
 
 void write_refused(ApiClient& client) {
-  BOOST_TEST(
-      client.call("CreateSettings", create_json(key_json("x"), queue_settings("q"))).code() ==
-      "unavailable");
+  const auto answer =
+      client.call("CreateSettings", create_json(key_json("x"), queue_settings("q")));
+  BOOST_TEST(answer.code() == "unavailable");
+  BOOST_TEST(answer.body.find("an operator must look at it") != std::string::npos, answer.body);
 }
 
 }  // namespace
@@ -434,6 +435,29 @@ BOOST_AUTO_TEST_CASE(what_was_acknowledged_after_the_last_checkpoint_is_known_to
       BOOST_TEST(run_writ(accept).out.find("accepted at position 2: ") == 0u);
       const WritProcess again(options);
     }
+}
+
+// A service that was just started has acknowledged nothing, and knows what it found.
+BOOST_AUTO_TEST_CASE(a_fork_is_not_written_nor_signed) {
+  const SignedLog log;
+  const std::vector<std::string> options = log.options();
+  {
+    WritProcess writ(options);
+    ApiClient client(writ.port());
+    write(client, 4);
+    BOOST_TEST(writ.stop() == 0);
+  }
+  const std::string kept = read(log.last());
+  BOOST_TEST(kept.find("\n4\n") != std::string::npos);
+  {
+    WritProcess writ(options);
+    ApiClient client(writ.port());
+    forge(log.database, kBackToOne);
+    for (int i = 0; i < 5; ++i) write_refused(client);
+    BOOST_TEST(client.get("/readyz").status == 503);
+    BOOST_TEST(writ.stop() == 0);
+  }
+  BOOST_TEST(read(log.last()) == kept);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

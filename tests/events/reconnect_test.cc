@@ -105,6 +105,63 @@ BOOST_AUTO_TEST_CASE(a_log_put_back_under_the_connection_stops_the_writing) {
     }
 }
 
+namespace {
+
+/// The log behind the sequencer's back: back to its first event.
+void put_back_to_one(LogFixture& fixture) {
+  fixture.owner.exec(
+      "ALTER TABLE events DISABLE TRIGGER ALL; DELETE FROM events WHERE position > 1;"
+      " UPDATE log_head SET (position, tree_size, root, frontier) ="
+      " (SELECT 1, 1, leaf_hash, leaf_hash FROM events); DELETE FROM counters");
+}
+
+void add(Sequencer& sequencer, int times) {
+  for (int i = 0; i < times; ++i) accepted(submit(sequencer, counter_command({Add{"a", 1}})));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(what_others_wrote_and_was_put_back_stops_the_writing_too) {
+  struct Row {
+    const char* name;
+    int before, after_start;  ///< Events that another process appends before and after its start.
+    bool is_signed;           ///< Whether a checkpoint of them all is signed then.
+    int fork;                 ///< Events that a third appends once it was put back.
+    const char* why;          ///< "" when the writing goes on.
+  };
+  for (const Row& row : {
+           Row{"found at the start", 3, 0, false, 0, "ends at position 1, behind position 3"},
+           Row{"a fork that grew beyond", 3, 0, false, 5, "another event at position 3"},
+           Row{"a fork as long", 3, 0, false, 2, "another event at position 3"},
+           Row{"only signed", 1, 3, true, 0, "behind the checkpoint that was signed at position 4"},
+           Row{"only signed, and a fork", 1, 3, true, 5, "is not the one of the checkpoint"},
+           Row{"not known", 1, 3, false, 0, ""},
+       })
+    BOOST_TEST_CONTEXT(row.name) {
+      LogFixture fixture;
+      add(*fixture.sequencer(), row.before);
+      std::optional<Checkpoint> last;
+      SequencerOptions options = fixture.options();
+      options.last_checkpoint = [&] { return last; };
+      Sequencer sequencer(options, {counter_domain()});
+      add(*fixture.sequencer(), row.after_start);
+      if (row.is_signed) {
+        const TreeHead head = read_tree_head(fixture.owner);
+        last = Checkpoint{"log/" + head.log_id, head.size, head.root};
+      }
+      put_back_to_one(fixture);
+      add(*fixture.sequencer(), row.fork);
+      const std::int64_t before = fixture.events();
+      const auto result = submit(sequencer, counter_command({Add{"b", 1}}));
+      const std::string refuses = sequencer.status().refuses;
+      const bool stops = *row.why != '\0';
+      BOOST_CHECK_EQUAL(is_error<WritingStopped>(result), stops);
+      BOOST_CHECK_MESSAGE(refuses.empty() != stops && refuses.find(row.why) != std::string::npos,
+                          refuses);
+      BOOST_CHECK_EQUAL(fixture.events(), stops ? before : before + 1);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(what_was_acknowledged_last_is_kept_at_the_end) {
   SequencerOptions options = this->options();
   std::vector<std::int64_t> kept;
