@@ -5,6 +5,7 @@
 #include <openssl/rand.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <stdexcept>
 
@@ -13,12 +14,18 @@ namespace {
 
 constexpr char kHexDigits[] = "0123456789abcdef";
 
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  throw std::invalid_argument("not a hexadecimal text");
-}
+/// By byte: the value of a hexadecimal digit, -1 for anything else. Branches would be guessed wrong
+/// at every other digit.
+constexpr std::array<signed char, 256> kHexValues = [] {
+  std::array<signed char, 256> values{};
+  values.fill(-1);
+  for (int i = 0; i < 16; ++i) {
+    const auto digit = static_cast<unsigned char>(kHexDigits[i]);
+    values[digit] = static_cast<signed char>(i);
+    if (i > 9) values[digit - 'a' + 'A'] = static_cast<signed char>(i);
+  }
+  return values;
+}();
 
 }  // namespace
 
@@ -58,8 +65,14 @@ std::string hex(const Digest& digest) { return hex(bytes_of(digest)); }
 std::string from_hex(std::string_view text) {
   if (text.size() % 2 != 0) throw std::invalid_argument("a hexadecimal text of odd length");
   std::string bytes(text.size() / 2, '\0');
-  for (std::size_t i = 0; i < bytes.size(); ++i)
-    bytes[i] = static_cast<char>(hex_value(text[2 * i]) << 4 | hex_value(text[2 * i + 1]));
+  const auto value = [&](std::size_t at) -> int {
+    return kHexValues[static_cast<unsigned char>(text[at])];
+  };
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const int high = value(2 * i), low = value(2 * i + 1);
+    if (high < 0 || low < 0) throw std::invalid_argument("not a hexadecimal text");
+    bytes[i] = static_cast<char>(high << 4 | low);
+  }
   return bytes;
 }
 
