@@ -404,12 +404,10 @@ std::string Sequencer::hash_at(Connection& connection, Position position) const 
 bool Sequencer::is_continued(const Batch& batch) {
   const LogHead& head = batch.head();
   if (head.log_id != log_id_ || head.position < known_.position) return false;
-  if (head.position == known_.position && known_.position.value > 0 &&
-      batch.root_at_head() != known_.root)
-    return false;
-  if (head.position > known_.position && known_.position.value > 0 &&
-      hash_at(*connection_, known_.position) != known_.hash)
-    return false;
+  const bool same = head.position == known_.position
+                        ? batch.root_at_head() == known_.root
+                        : hash_at(*connection_, known_.position) == known_.hash;
+  if (!same) return false;
   const std::optional<Checkpoint> last = options_.last_checkpoint();
   if (!last || last->size <= known_.position) return true;
   return last->size <= head.position && root_at(*connection_, last->size) == last->root;
@@ -423,11 +421,11 @@ std::string Sequencer::trouble_of(Connection& connection, const TreeHead& head,
   if (head.size < known_.position)
     return "the log ends at position " + std::to_string(head.size.value) + ", behind position " +
            known + " that was acknowledged: a restored backup or a lagging replica" + way_on();
-  if (known_.position.value > 0 && hash_at(connection, known_.position) != known_.hash)
+  if (hash_at(connection, known_.position) != known_.hash)
     return "the log has another event at position " + known +
            " than the one acknowledged: a restored backup or a lagging replica" + way_on();
   if (std::string trouble = trouble_of_tree(connection, head); !trouble.empty()) return trouble;
-  if (known_.position.value > 0 && root_at(connection, known_.position) != known_.root)
+  if (root_at(connection, known_.position) != known_.root)
     return "the log before position " + known + " is not the one acknowledged" + way_on();
   if (!last) return "";
   const std::string trouble = trouble_with_checkpoint(connection, head, *last);

@@ -153,8 +153,8 @@ class Sequencer {
   // the last checkpoint of when it was found.
   struct Known {
     Position position;
-    std::string hash;  // of its leaf, in hex
-    Digest root{};     // of the tree there
+    std::string hash;            // of its leaf, in hex
+    Digest root = empty_root();  // of the tree there
   };
   Known known_;
   bool started_ = false;      // what the constructor checks has been found good

@@ -12,7 +12,6 @@
 #include "projections/export_check.h"
 #include "tools/checkpoint_file.h"
 #include "tools/client/options.h"
-#include "tools/client/printable.h"
 #include "tools/exit_codes.h"
 #include "tools/operate.h"
 #include "tools/progress_line.h"
@@ -90,11 +89,6 @@ void check_begin(std::ifstream in, const std::string& file) {
   for (const char* line : {"{\"envelope\":", "{\"settings\":", "{\"end\":"})
     if (begin.starts_with(line)) return;
   throw BadExport(file + " is no export: it does not begin as what `writ export` writes");
-}
-
-int tell_wrong(const char* finding) {
-  std::cout << "wrong: " << client::printable(finding) << std::endl;
-  return kExitWrong;
 }
 
 int verify_export(const VerifyExportOptions& options) {

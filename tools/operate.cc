@@ -9,8 +9,10 @@
 #include "events/connection.h"
 #include "events/errors.h"
 #include "events/migrator.h"
+#include "tools/client/printable.h"
 #include "tools/database.h"
 #include "tools/database_options.h"
+#include "tools/exit_codes.h"
 #include "tools/given_options.h"
 #include "tools/stop_signals.h"
 
@@ -66,6 +68,11 @@ void on_database(
     throw StartError(std::string(e.what()) +
                      "; have that service do it: give its address as --url http://HOST:PORT");
   }
+}
+
+int tell_wrong(const std::string& finding) {
+  std::cout << "wrong: " << client::printable(finding) << std::endl;
+  return kExitWrong;
 }
 
 }  // namespace writ

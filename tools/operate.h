@@ -37,4 +37,8 @@ void on_database(const DatabaseOptions& options, const std::string& stopped,
                  const std::function<void(const std::string& serving,
                                           const std::function<void()>& check_stop)>& work);
 
+/// Prints `wrong: FINDING`, the last line of what checks a log, and answers its exit code. The
+/// finding may have texts of whoever wrote what is checked.
+int tell_wrong(const std::string& finding);
+
 }  // namespace writ

@@ -13,7 +13,6 @@
 #include "projections/verify.h"
 #include "tools/checkpoint_file.h"
 #include "tools/client/options.h"
-#include "tools/client/printable.h"
 #include "tools/exit_codes.h"
 #include "tools/operate.h"
 #include "tools/option_checks.h"
@@ -70,11 +69,6 @@ int tell_right(const CheckedIndex& index) {
   std::cout << "verified: changed_paths, " << index.rows << " rows from " << index.position.value
             << " events" << std::endl;
   return kSuccess;
-}
-
-int tell_wrong(const std::string& finding) {
-  std::cout << "wrong: " << client::printable(finding) << std::endl;
-  return kExitWrong;
 }
 
 int verify_at_server(const VerifyOptions& options, const std::optional<Before>& before) {
